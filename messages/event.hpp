@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// EVENTS: everything that is ever said about a race, as facts. Store, run directory, event socket, `--json` and the
+/// progress display all read these and nothing else. docs/events.md describes them for readers in other languages.
+///
+/// A worker reports facts; its race numbers and publishes them. Maps go by name: add fields, never rename one.
+#pragma once
+
+#include "messages/evaluation.hpp"
+#include "messages/fields.hpp"
+#include "messages/ids.hpp"
+#include "messages/llm.hpp"
+#include "messages/outcome.hpp"
+#include "messages/race.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace regatta {
+
+/// race: it begins. First event of a race.
+struct race_started {
+  race_spec spec;
+  std::string version;  ///< Of Regatta.
+  REGATTA_MESSAGE(race_started, spec, version);
+};
+
+/// race: a node took a worker.
+struct worker_started {
+  worker_id worker;
+  node_id node;
+  std::uint32_t start = 1;
+  std::uint32_t round = 1;
+  std::uint32_t variant = 0;
+  model_choice choice;
+  REGATTA_MESSAGE(worker_started, worker, node, start, round, variant, choice);
+};
+
+/// worker: where it is now. May be skipped when phases follow fast.
+struct worker_moved {
+  worker_id worker;
+  std::uint32_t round = 0;
+  worker_phase phase = worker_phase::starting;
+  std::string note;  ///< For people: "throttled until 10:41:07 (429)", "same as worker_02's".
+  REGATTA_MESSAGE(worker_moved, worker, round, phase, note);
+};
+
+/// race: the model is being asked. `user` is what prompts/iteration_<k>.txt holds.
+struct prompt_sent {
+  worker_id worker;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  model_choice choice;
+  std::string user;
+  std::string prompt_digest;  ///< SHA-256 of system + NUL + user.
+  REGATTA_MESSAGE(prompt_sent, worker, round, attempt, choice, user, prompt_digest);
+};
+
+/// race: a piece of a reply. Lossy; only for eyes.
+struct reply_delta {
+  worker_id worker;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  std::string text;
+  REGATTA_MESSAGE(reply_delta, worker, round, attempt, text);
+};
+
+/// race: one LLM call ended.
+struct reply_ended {
+  worker_id worker;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  llm_outcome outcome = llm_outcome::transport_failed;
+  std::string text;
+  std::string finish_reason;
+  std::string response_id;
+  token_usage usage;
+  std::string error;
+  std::uint32_t http_status = 0;
+  std::uint32_t tries = 0;
+  std::chrono::milliseconds first_text{};
+  std::chrono::milliseconds elapsed{};
+  REGATTA_MESSAGE(reply_ended, worker, round, attempt, outcome, text, finish_reason, response_id, usage, error,
+                  http_status, tries, first_text, elapsed);
+};
+
+/// worker: what was found in the reply.
+struct code_extracted {
+  worker_id worker;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  extraction result = extraction::no_code;
+  std::string note;        ///< "line 3: invalid syntax", "block 2 of 3, as it defines kernel_function".
+  std::string code;        ///< Canonical form; empty unless `found`.
+  source_digest digest;
+  REGATTA_MESSAGE(code_extracted, worker, round, attempt, result, note, code, digest);
+};
+
+/// worker: what the registry said.
+struct candidate_reserved {
+  worker_id worker;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  source_digest digest;
+  regatta::duplicate duplicate = duplicate::unique;
+  worker_id owner;
+  REGATTA_MESSAGE(candidate_reserved, worker, round, attempt, digest, duplicate, owner);
+};
+
+/// worker: one evaluation ended.
+struct candidate_evaluated {
+  worker_id worker;
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  source_digest digest;
+  evaluation result;
+  bool is_accepted = false;
+  REGATTA_MESSAGE(candidate_evaluated, worker, round, attempt, digest, result, is_accepted);
+};
+
+/// worker: a round is over without a winner; `error_context` is what the next prompt will say.
+struct round_failed {
+  worker_id worker;
+  std::uint32_t round = 0;
+  std::string why;  ///< One line for people.
+  std::string error_context;
+  REGATTA_MESSAGE(round_failed, worker, round, why, error_context);
+};
+
+/// race: this start of a worker is over.
+struct worker_finished {
+  worker_id worker;
+  std::uint32_t start = 1;
+  worker_end end = worker_end::crashed;
+  std::string reason;
+  REGATTA_MESSAGE(worker_finished, worker, start, end, reason);
+};
+
+/// race: the first accepted candidate. Everything else is being stopped from now on.
+struct winner_decided {
+  worker_id worker;
+  std::uint32_t round = 0;
+  source_digest digest;
+  std::string code;
+  evaluation result;
+  std::string standing;  ///< "claimed, not verified" or "verified".
+  REGATTA_MESSAGE(winner_decided, worker, round, digest, code, result, standing);
+};
+
+/// race: a candidate that was accepted after the race was decided.
+struct runner_up {
+  worker_id worker;
+  std::uint32_t round = 0;
+  source_digest digest;
+  REGATTA_MESSAGE(runner_up, worker, round, digest);
+};
+
+/// race: every live node has stopped its workers and signalled its trees.
+struct race_cancelled {
+  std::string why;  ///< "won", "deadline", "Ctrl-C" …
+  std::uint32_t runs = 0;
+  std::uint32_t workers = 0;
+  std::uint32_t prompts = 0;
+  REGATTA_MESSAGE(race_cancelled, why, runs, workers, prompts);
+};
+
+/// race: the last event. Times are on the coordinator's monotonic clock.
+struct race_ended {
+  race_end end = race_end::internal;
+  std::string reason;                 ///< summary.json's `reason`.
+  worker_id winner;                   ///< Empty without one.
+  std::uint32_t winner_round = 0;
+  std::chrono::microseconds decided{};   ///< Start → decision (winner, or the reason to stop).
+  std::chrono::microseconds cancelled{};  ///< Decision → every live node had signalled; `cancel_ms`.
+  std::chrono::microseconds quiet{};      ///< Decision → every tree reaped, every stream closed; `quiet_ms`.
+  std::chrono::microseconds elapsed{};    ///< Start → end.
+  std::vector<node_id> unconfirmed_nodes;
+  std::uint64_t input_tokens = 0;   ///< Sums of what providers reported.
+  std::uint64_t output_tokens = 0;
+  std::uint32_t llm_calls = 0;
+  std::uint32_t evaluations = 0;
+  std::uint32_t runners_up = 0;
+  REGATTA_MESSAGE(race_ended, end, reason, winner, winner_round, decided, cancelled, quiet, elapsed,
+                  unconfirmed_nodes, input_tokens, output_tokens, llm_calls, evaluations, runners_up);
+};
+
+using fact = std::variant<race_started, worker_started, worker_moved, prompt_sent, reply_delta, reply_ended,
+                          code_extracted, candidate_reserved, candidate_evaluated, round_failed, worker_finished,
+                          winner_decided, runner_up, race_cancelled, race_ended>;
+
+/// What travels to every consumer. `seq` counts from 1 per race without gaps, so a reader sees what it missed.
+struct event {
+  std::uint32_t schema_version = 1;
+  std::uint64_t seq = 0;
+  std::int64_t at_us = 0;  ///< UTC µs.
+  race_id race;
+  fact body;
+  REGATTA_MESSAGE(event, schema_version, seq, at_us, race, body);
+};
+
+/// The fact's kind, e.g. `winner_decided`: the last part of its topic.
+std::string_view kind_of(const fact& x);
+
+/// worker -> race: a fact about itself.
+struct report {
+  race_id race;
+  worker_id worker;
+  std::uint32_t start = 1;
+  fact body;
+  REGATTA_MESSAGE(report, race, worker, start, body);
+};
+
+/// race -> store: answer when all events of this race up to `seq` are on disk, in the database and in the run
+/// directory. Answered by `committed`, or `ec::store_failed`, `ec::store_full`.
+struct commit {
+  race_id race;
+  std::uint64_t seq = 0;
+  REGATTA_MESSAGE(commit, race, seq);
+};
+
+struct committed {
+  race_id race;
+  std::uint64_t seq = 0;
+  std::string artifact_path;  ///< `result.tar.gz`, absolute; empty without a winner.
+  REGATTA_MESSAGE(committed, race, seq, artifact_path);
+};
+
+/// user -> coordinator: begin. Answered by `accepted`, or `ec::already_exists`, `ec::refused`, `ec::invalid_config`.
+struct start_race {
+  race_spec spec;
+  REGATTA_MESSAGE(start_race, spec);
+};
+
+/// user -> coordinator -> race: stop cleanly. Idempotent; the race then ends as `race_end::cancelled`.
+struct stop_race {
+  race_id race;
+  std::string why;  ///< "Ctrl-C", "regatta cancel by pid 4711" …
+  REGATTA_MESSAGE(stop_race, race, why);
+};
+
+/// race -> event sinks, after the last event's `commit`: all files are written, nothing of the race runs.
+struct race_closed {
+  race_id race;
+  race_ended ended;
+  std::string artifact_path;   ///< Empty without a winner or if packaging failed.
+  std::string commit_failure;  ///< Empty if all is on disk.
+  REGATTA_MESSAGE(race_closed, race, ended, artifact_path, commit_failure);
+};
+
+}  // namespace regatta

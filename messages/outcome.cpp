@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "messages/outcome.hpp"
+
+namespace regatta {
+
+std::string to_string(const verdict& x) {
+  auto text = to_string(x.outcome);
+  text += x.claim == claim::none ? ", no claim" : ", claimed by " + to_string(x.claim);
+  return text + ", " + to_string(x.judgement);
+}
+
+bool is_accepted(const verdict& x, accept_rule rule) {
+  switch (rule) {
+    case accept_rule::claimed:
+      return x.outcome == outcome::exited && x.claim != claim::none;
+    case accept_rule::verified:
+      return x.outcome == outcome::exited && x.judgement == judgement::correct;
+  }
+  return false;
+}
+
+std::string_view standing_of(accept_rule rule) {
+  return rule == accept_rule::verified ? "verified" : "claimed, not verified";
+}
+
+bool has_text(llm_outcome x) {
+  return x == llm_outcome::replied || x == llm_outcome::truncated;
+}
+
+bool is_final(llm_outcome x) {
+  switch (x) {
+    case llm_outcome::bad_request:
+    case llm_outcome::unauthorized:
+    case llm_outcome::context_too_long:
+    case llm_outcome::recording_ended:
+    case llm_outcome::budget_exhausted:
+    case llm_outcome::program_failed:
+    case llm_outcome::cancelled:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace regatta
