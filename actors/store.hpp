@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// STORE: the durable truth. Every event goes into SQLite (batched), then into the run directory's files.
+///
+/// One per coordinator, detached: the one actor that blocks. Talks to nobody but whoever asks `commit`.
+#pragma once
+
+#include "messages/coordinator_handles.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace regatta {
+
+struct store_config {
+  /// Absolute; holds `regatta.db` and one folder per run. Created with mode 0700.
+  std::string state_dir;
+  /// How long events may wait for company before they are written. 20 ms: a commit with fsync costs about that.
+  std::chrono::milliseconds batch_delay{20};
+};
+
+/// Opens or creates the database first, in the calling thread, so that a bad state folder is an error at start:
+/// `ec::store_failed`, `ec::io_failed`.
+caf::expected<store_actor> spawn_store(caf::actor_system& system, const store_config& config);
+
+}  // namespace regatta

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// EVALUATOR: slots, leases and the run queue of one node; runs candidates through the sandbox.
+///
+/// One per node. Talks to its `sink` (the node agent) and the sandbox's thread. Never blocks.
+#pragma once
+
+#include "messages/node_handles.hpp"
+#include "sandbox/interpreter.hpp"
+#include "sandbox/runner.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace regatta {
+
+/// One GPU of this host (node/gpu_inventory.hpp finds them).
+struct gpu {
+  std::string uuid;               ///< `GPU-…`
+  std::string name;               ///< "NVIDIA H200"
+  std::uint32_t minor = 0;        ///< /dev/nvidia<minor>
+  std::uint64_t memory = 0;       ///< Bytes.
+  std::string compute_capability;  ///< "9.0"; empty if unknown.
+  std::vector<std::string> device_nodes;  ///< All that a run needs: nvidiactl, nvidia-uvm, nvidia<minor>.
+};
+
+struct evaluator_config {
+  node_id node;
+  run_sink_actor sink;
+  std::shared_ptr<sandbox::runner> runner;
+  sandbox::interpreter python;
+  std::map<std::string, std::string> host_environment;
+  std::vector<gpu> gpus;
+  std::uint32_t cpu_slots = 1;
+};
+
+evaluator_actor spawn_evaluator(caf::actor_system& system, evaluator_config config);
+
+}  // namespace regatta
