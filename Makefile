@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# One line per task; each is a preset or a script that can be run by itself.
+.PHONY: demo ci build test asan tsan tidy format check-format check-floors check-laws fuzz headers nightly check-trixie bundle bench clean
+demo:          ; scripts/demo.sh
+ci:            ; scripts/test.sh
+build:         ; cmake --preset release && cmake --build --preset release
+test:          ; cmake --preset debug && cmake --build --preset debug && ctest --preset debug
+asan:          ; cmake --preset asan && cmake --build --preset asan && ctest --preset asan
+tsan:          ; cmake --preset tsan && cmake --build --preset tsan --target regatta_threaded_tests regatta-sandbox && ctest --preset tsan -L threaded
+tidy:          ; scripts/tidy.sh
+format:        ; git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
+check-format:  ; git ls-files '*.cpp' '*.hpp' | xargs clang-format --dry-run -Werror
+check-floors:  ; python3 scripts/check_floors.py build/debug
+check-laws:    ; python3 scripts/check_laws.py
+fuzz:          ; scripts/fuzz.sh
+headers:       ; cmake --preset debug && cmake --build --preset debug --target all_verify_interface_header_sets
+nightly:       ; $(MAKE) headers && $(MAKE) tidy && $(MAKE) asan && $(MAKE) fuzz
+check-trixie:  ; scripts/check_trixie.sh
+bundle:        ; scripts/bundle.sh
+bench:         ; bench/run.sh
+clean:         ; rm -rf build

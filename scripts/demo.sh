@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing, builds, and runs a real race on a real PyTorch problem with recorded LLM replies: no key,
+# no GPU needed. Further arguments go to `regatta race`.
+set -euo pipefail
+. "$(dirname "$0")/setup.sh"
+
+cd "$regatta_root"
+setup_build
+setup_python
+say "building (release)"
+cmake --preset release >build-release.log 2>&1 || { cat build-release.log; exit 1; }
+rm -f build-release.log
+cmake --build --preset release
+say "racing: four workers, recorded replies, candidates run in the sandbox"
+problem=examples/softmax_rows.py
+exec build/release/bin/regatta race "$problem" --replay examples/recordings/softmax_rows.jsonl --workers 4 \
+  --run-timeout-s 30 --python "$REGATTA_PYTHON" "$@"
