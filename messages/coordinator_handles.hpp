@@ -10,6 +10,7 @@
 #include "messages/llm.hpp"
 #include "messages/opaque.hpp"
 #include "messages/race.hpp"
+#include "messages/race_control.hpp"
 
 #include <caf/replies_to.hpp>
 #include <caf/typed_actor.hpp>

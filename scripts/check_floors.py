@@ -10,7 +10,7 @@ import sys
 
 FLOOR = {"messages": 0, "sandbox": 1, "actors": 2, "coordinator": 3, "node": 3, "cli": 4, "tests": 4, "bench": 4}
 # messages/ is two libraries; sandbox/ may see only this one, which knows nothing of CAF or msgpack.
-WORDS = {"digest", "ec", "enums", "fields", "ids", "install_paths", "limits", "outcome"}
+WORDS = {"digest", "ec", "endings", "enums", "fields", "ids", "install_paths", "limits", "outcome"}
 # tests/ may look at everything; only cli/ and bench/ link both programs' sides together.
 SEES_ALL = {"tests", "cli", "bench"}
 
