@@ -12,6 +12,7 @@
 #include "messages/llm.hpp"
 #include "messages/outcome.hpp"
 #include "messages/race.hpp"
+#include "messages/worker_facts.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -37,15 +38,6 @@ struct worker_started {
   std::uint32_t variant = 0;
   model_choice choice;
   REGATTA_MESSAGE(worker_started, worker, node, start, round, variant, choice);
-};
-
-/// worker: where it is now. May be skipped when phases follow fast.
-struct worker_moved {
-  worker_id worker;
-  std::uint32_t round = 0;
-  worker_phase phase = worker_phase::starting;
-  std::string note;  ///< For people: "throttled until 10:41:07 (429)", "same as worker_02's".
-  REGATTA_MESSAGE(worker_moved, worker, round, phase, note);
 };
 
 /// race: the model is being asked. `user` is what prompts/iteration_<k>.txt holds.
@@ -85,49 +77,6 @@ struct reply_ended {
   std::chrono::milliseconds elapsed{};
   REGATTA_MESSAGE(reply_ended, worker, round, attempt, outcome, text, finish_reason, response_id, usage, error,
                   http_status, tries, first_text, elapsed);
-};
-
-/// worker: what was found in the reply.
-struct code_extracted {
-  worker_id worker;
-  std::uint32_t round = 0;
-  std::uint32_t attempt = 0;
-  extraction result = extraction::no_code;
-  std::string note;        ///< "line 3: invalid syntax", "block 2 of 3, as it defines kernel_function".
-  std::string code;        ///< Canonical form; empty unless `found`.
-  source_digest digest;
-  REGATTA_MESSAGE(code_extracted, worker, round, attempt, result, note, code, digest);
-};
-
-/// worker: what the registry said.
-struct candidate_reserved {
-  worker_id worker;
-  std::uint32_t round = 0;
-  std::uint32_t attempt = 0;
-  source_digest digest;
-  regatta::duplicate duplicate = duplicate::unique;
-  worker_id owner;
-  REGATTA_MESSAGE(candidate_reserved, worker, round, attempt, digest, duplicate, owner);
-};
-
-/// worker: one evaluation ended.
-struct candidate_evaluated {
-  worker_id worker;
-  std::uint32_t round = 0;
-  std::uint32_t attempt = 0;
-  source_digest digest;
-  evaluation result;
-  bool is_accepted = false;
-  REGATTA_MESSAGE(candidate_evaluated, worker, round, attempt, digest, result, is_accepted);
-};
-
-/// worker: a round is over without a winner; `error_context` is what the next prompt will say.
-struct round_failed {
-  worker_id worker;
-  std::uint32_t round = 0;
-  std::string why;  ///< One line for people.
-  std::string error_context;
-  REGATTA_MESSAGE(round_failed, worker, round, why, error_context);
 };
 
 /// race: this start of a worker is over.
