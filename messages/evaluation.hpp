@@ -100,11 +100,13 @@ struct run_ended {
   REGATTA_MESSAGE(run_ended, race, worker, round, attempt, result);
 };
 
-/// node agent -> evaluator: kill every run of this race, queued or running. Answered by `runs_signalled` as soon as
-/// every tree has been sent its signal; their `run_ended` follow as the kernel reports them gone.
+/// node agent -> evaluator: kill every run of this race (or of one worker, if named), queued or running. Answered by
+/// `runs_signalled` as soon as every tree has been sent its signal; their `run_ended` follow as the kernel reports
+/// them gone.
 struct cancel_runs {
   race_id race;
-  REGATTA_MESSAGE(cancel_runs, race);
+  worker_id worker;  ///< Empty: all of them. Named when its worker crashed: a candidate must not outlive it.
+  REGATTA_MESSAGE(cancel_runs, race, worker);
 };
 
 struct runs_signalled {

@@ -67,6 +67,8 @@ inline constexpr std::uint32_t max_rounds = 1'000;
 inline constexpr std::uint32_t attempts_per_round = 3;
 /// Runs of one candidate that end `sandbox_failed` before its worker gives up.
 inline constexpr std::uint32_t sandbox_attempts = 3;
+/// Evaluators that one node agent makes before it gives up and its workers end `sandbox_failed`.
+inline constexpr std::uint32_t evaluator_starts = 3;
 /// Starts of one worker by its race (crash of the actor, later: loss of its node).
 inline constexpr std::uint32_t worker_starts = 3;
 
@@ -77,6 +79,10 @@ inline constexpr std::chrono::seconds silence_limit{15};
 inline constexpr std::chrono::seconds progress_interval{2};
 /// `prompt`, `run`, `reserve`, `spawn_worker`: the answer "accepted" or "refused" must come within this.
 inline constexpr std::chrono::seconds accept_timeout{5};
+/// One `check_source`, time behind other workers' questions included. Six of the checker's own time-outs. Judgement.
+inline constexpr std::chrono::seconds check_timeout{60};
+/// `commit`: the last batch is on disk and `result.tar.gz` is packed (up to 1 GiB of artifacts). Judgement.
+inline constexpr std::chrono::seconds commit_timeout{60};
 /// From `cancel` until every tree of the race is reaped. Measured: 0.2 s for a torch child or a CUDA context. After
 /// it the race ends and says what is not confirmed.
 inline constexpr std::chrono::seconds quiet_timeout{10};
