@@ -11,6 +11,10 @@ if(REGATTA_SANITIZE)
   target_link_options(regatta_build_flags INTERFACE -fsanitize=${REGATTA_SANITIZE})
 endif()
 
+if(REGATTA_FUZZ)
+  target_compile_options(regatta_build_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(REGATTA_CCACHE ccache)
 if(REGATTA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${REGATTA_CCACHE}")

@@ -1,4 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+# Boost brings its own CMake config; the module of the same name is gone from newer CMakes.
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW)
+endif()
 find_package(Boost 1.74 REQUIRED COMPONENTS unit_test_framework)
 
 # regatta_test(NAME <executable> LABEL unit|integration|gpu [TIMEOUT <s>] SOURCES <files…> LIBRARIES <targets…>)
