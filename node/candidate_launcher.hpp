@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the evaluator needs of a sandbox: start, end, kill. The real one runs candidates (node/sandbox_launcher.hpp),
+/// the tests' one answers from a script.
+#pragma once
+
+#include "messages/evaluation.hpp"
+#include "sandbox/run_spec.hpp"
+
+#include <cstdint>
+#include <functional>
+
+namespace regatta {
+
+struct gpu;
+
+class candidate_launcher {
+public:
+  using handle = std::uint64_t;
+
+  candidate_launcher() = default;
+  candidate_launcher(const candidate_launcher&) = delete;
+  candidate_launcher& operator=(const candidate_launcher&) = delete;
+  virtual ~candidate_launcher() = default;
+
+  /// Never blocks. `done` is called once, on any thread, when the whole tree is gone; also if nothing could be
+  /// started. `device` is the leased GPU, null on a CPU slot.
+  virtual handle start(const run& what, const gpu* device, std::function<void(sandbox::run_result)> done) = 0;
+
+  /// Returns once the kill order is given; `done` still follows. Nothing happens if the run has ended.
+  virtual void cancel(handle run) = 0;
+};
+
+}  // namespace regatta

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/evaluator.hpp"
+
+#include "node/evaluator_actor.hpp"
+#include "node/sandbox_launcher.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace regatta {
+
+evaluator_actor spawn_evaluator(caf::actor_system& system, evaluator_config config) {
+  auto launcher = std::make_shared<sandbox_launcher>(config.runner, config.python, config.host_environment);
+  return spawn_evaluator_on(system, std::move(config), std::move(launcher));
+}
+
+}  // namespace regatta

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/run_book.hpp"
+
+#include <utility>
+
+namespace regatta {
+
+namespace {
+
+/// Cancelled races that are remembered. A node sees a few thousand in a night; an id is 30 bytes. Judgement.
+constexpr std::size_t remembered_races = 10'000;
+
+run_progress progress_of(const run_entry& x, std::uint32_t ahead) {
+  return {x.what.race, x.what.worker,    x.what.round, x.what.attempt, x.held.has_value(),
+          ahead,       x.held ? x.held->slot : ""};
+}
+
+}  // namespace
+
+run_book::run_book(const run_book_config& config) : config_{config}, leases_{config.cpu_slots, config.gpu_slots} {}
+
+caf::expected<run_book::admission> run_book::admit(run what, time_point now) {
+  if (cancelled_.contains(what.race)) {
+    return fail(ec::refused, "race " + what.race.text + " is cancelled");
+  }
+  const auto kind = leases_.kind_for(what.device);
+  if (!kind) {
+    return fail(ec::refused, "node " + config_.node.text + " has no slot for device need " + to_string(what.device));
+  }
+  admission result{true, {}};
+  const auto key = key_of(what);
+  if (const auto same = current_.find(key); same != current_.end()) {
+    if (entries_.at(same->second).what.digest == what.digest) {
+      return admission{};
+    }
+    result.to_kill = supersede(same->second);
+  }
+  const auto number = ++last_;
+  current_[key] = number;
+  queue(*kind).push(what.race, number);
+  entries_.emplace(number, run_entry{number, std::move(what), *kind, now, {}, {}, stop_cause::none});
+  return result;
+}
+
+std::optional<run_number> run_book::supersede(run_number old) {
+  auto& entry = entries_.at(old);
+  current_.erase(key_of(entry.what));
+  if (!entry.held) {
+    queue(entry.kind).erase(old);
+    entries_.erase(old);
+    return std::nullopt;
+  }
+  entry.stop = stop_cause::superseded;
+  return old;
+}
+
+std::vector<run_number> run_book::place(time_point now) {
+  std::vector<run_number> started;
+  for (const auto kind : {slot_kind::gpu, slot_kind::cpu}) {
+    while (leases_.has_free(kind)) {
+      const auto next = queue(kind).pop();
+      if (!next) {
+        break;
+      }
+      auto& entry = entries_.at(*next);
+      entry.started_at = now;
+      entry.held = leases_.acquire(kind, *next, now + entry.what.limits.wall + config_.lease_grace);
+      started.push_back(*next);
+    }
+  }
+  return started;
+}
+
+run_book::cancellation run_book::cancel(const race_id& race) {
+  remember_cancelled(race);
+  cancellation result;
+  for (auto& waiting : queues_) {
+    for (const auto number : waiting.cancel(race)) {
+      result.dropped.push_back(entries_.at(number));
+      forget(number);
+    }
+  }
+  for (auto& [number, entry] : entries_) {
+    if (entry.what.race == race) {
+      entry.stop = entry.stop == stop_cause::none ? stop_cause::cancelled : entry.stop;
+      result.to_kill.push_back(number);
+    }
+  }
+  return result;
+}
+
+std::vector<run_number> run_book::expire(time_point now) {
+  std::vector<run_number> result;
+  for (const auto number : leases_.expired(now)) {
+    auto& entry = entries_.at(number);
+    if (entry.stop == stop_cause::none) {
+      entry.stop = stop_cause::lease_expired;
+      result.push_back(number);
+    }
+  }
+  return result;
+}
+
+std::optional<run_entry> run_book::finish(run_number run) {
+  const auto at = entries_.find(run);
+  if (at == entries_.end()) {
+    return std::nullopt;
+  }
+  auto entry = at->second;
+  leases_.release(run);
+  queue(entry.kind).erase(run);
+  forget(run);
+  return entry;
+}
+
+std::vector<run_progress> run_book::progress() const {
+  std::vector<run_progress> result;
+  for (const auto& [number, entry] : entries_) {
+    if (entry.held && entry.stop != stop_cause::superseded) {
+      result.push_back(progress_of(entry, 0));
+    }
+  }
+  for (const auto& waiting : queues_) {
+    for (const auto& [number, ahead] : waiting.positions()) {
+      result.push_back(progress_of(entries_.at(number), ahead));
+    }
+  }
+  return result;
+}
+
+const run_entry* run_book::find(run_number run) const {
+  const auto at = entries_.find(run);
+  return at == entries_.end() ? nullptr : &at->second;
+}
+
+std::vector<run_number> run_book::running() const {
+  std::vector<run_number> result;
+  for (const auto& [number, entry] : entries_) {
+    if (entry.held) {
+      result.push_back(number);
+    }
+  }
+  return result;
+}
+
+void run_book::remember_cancelled(const race_id& race) {
+  if (!cancelled_.insert(race).second) {
+    return;
+  }
+  cancelled_order_.push_back(race);
+  if (cancelled_order_.size() > remembered_races) {
+    cancelled_.erase(cancelled_order_.front());
+    cancelled_order_.pop_front();
+  }
+}
+
+void run_book::forget(run_number run) {
+  const auto at = entries_.find(run);
+  const auto current = current_.find(key_of(at->second.what));
+  if (current != current_.end() && current->second == run) {
+    current_.erase(current);
+  }
+  entries_.erase(at);
+}
+
+}  // namespace regatta

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "node/sandbox_launcher.hpp"
+
+#include <utility>
+
+namespace regatta {
+
+sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandbox::interpreter& python,
+                                 const std::map<std::string, std::string>& host_environment) {
+  auto host = host_environment;
+  host.erase("CUDA_VISIBLE_DEVICES");
+  host.erase("TRITON_INTERPRET");
+  std::map<std::string, std::string> extra;
+  if (device == nullptr) {
+    extra["TRITON_INTERPRET"] = "1";
+  }
+  sandbox::run_spec spec;
+  spec.argv = {python.executable, "-s", "-B", "-u", "candidate_main.py"};
+  spec.environment = sandbox::candidate_environment(host, extra);
+  spec.files = {{"candidate_main.py", what.code}, {"problem.py", what.problem}};
+  spec.keep = what.keep;
+  spec.readable = python.readable;
+  spec.devices = device == nullptr ? std::vector<std::string>{} : device->device_nodes;
+  spec.limits = what.limits;
+  return spec;
+}
+
+sandbox_launcher::sandbox_launcher(std::shared_ptr<sandbox::runner> runner, sandbox::interpreter python,
+                                   std::map<std::string, std::string> host_environment)
+    : runner_{std::move(runner)}, python_{std::move(python)}, host_environment_{std::move(host_environment)} {}
+
+candidate_launcher::handle sandbox_launcher::start(const run& what, const gpu* device,
+                                                   std::function<void(sandbox::run_result)> done) {
+  return runner_->start(candidate_spec(what, device, python_, host_environment_), std::move(done));
+}
+
+void sandbox_launcher::cancel(handle run) {
+  runner_->cancel(run);
+}
+
+}  // namespace regatta
