@@ -45,7 +45,9 @@ struct prompt {
   model_choice choice;
   std::string system;
   std::string user;
-  REGATTA_MESSAGE(prompt, race, worker, round, attempt, choice, system, user);
+  /// How many workers race; filled in by the race. A `replay` provider keeps its order by it. 0: not said.
+  std::uint32_t workers = 0;
+  REGATTA_MESSAGE(prompt, race, worker, round, attempt, choice, system, user, workers);
 };
 
 enum class prompt_phase : std::uint8_t {
