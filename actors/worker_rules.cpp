@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/worker_rules.hpp"
+
+#include "actors/prompts.hpp"
+#include "actors/worker_feedback.hpp"
+#include "messages/digest.hpp"
+#include "messages/limits.hpp"
+
+#include <algorithm>
+
+namespace regatta {
+
+namespace {
+
+/// The race is over or gone; nothing that this worker does counts any more.
+bool is_race_over(const caf::error& why) {
+  return code_of(why) == ec::refused || code_of(why) == ec::unknown_race;
+}
+
+std::string seconds_text(std::chrono::seconds x) { return std::to_string(x.count()) + " s"; }
+
+std::string note_of(const prompt_progress& x) {
+  switch (x.phase) {
+    case prompt_phase::queued:
+      return "queued at the provider";
+    case prompt_phase::throttled:
+      return x.note.empty() ? "throttled" : "throttled: " + x.note;
+    case prompt_phase::sent:
+    case prompt_phase::streaming:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+worker_rules::worker_rules(spawn_worker job) : job_{std::move(job)}, progress_{job_.progress} {}
+
+void worker_rules::enter(phase next, std::optional<time_point> deadline) {
+  phase_ = next;
+  ++step_;
+  deadline_ = deadline;
+  has_asked_again_ = false;
+}
+
+void worker_rules::send(std::variant<prompt, check_source, reserve, run> body) {
+  effects_.emplace_back(worker_request{step_, std::move(body)});
+}
+
+void worker_rules::report_fact(fact body) {
+  effects_.emplace_back(report{job_.race, job_.spec.worker, job_.start, std::move(body)});
+}
+
+void worker_rules::show(worker_phase where, std::string note) {
+  if (where == shown_ && note == shown_note_) {
+    return;
+  }
+  shown_ = where;
+  shown_note_ = note;
+  report_fact(worker_moved{job_.spec.worker, progress_.round, where, std::move(note)});
+}
+
+void worker_rules::begin(time_point now) { ask_model(now); }
+
+void worker_rules::ask_model(time_point now) {
+  enter(phase::prompting, now + silence_limit);
+  show(worker_phase::prompting, attempt_ == 1 ? "" : "attempt " + std::to_string(attempt_));
+  send_prompt();
+}
+
+void worker_rules::send_prompt() {
+  send(prompt{job_.race, job_.spec.worker, progress_.round, attempt_, job_.spec.choice, job_.stage.system,
+              render_prompt(job_.stage, job_.spec.variant, progress_, job_.problem)});
+}
+
+void worker_rules::on_accepted(std::uint64_t step, time_point now) {
+  if (step == step_ && deadline_) {
+    deadline_ = now + silence_limit;
+  }
+}
+
+void worker_rules::on_refused(std::uint64_t step, const caf::error& why, time_point now) {
+  if (step != step_ || is_ended()) {
+    return;
+  }
+  if (is_race_over(why)) {
+    end(worker_end::cancelled, describe(why));
+    return;
+  }
+  // The same key again is the same question, so asking twice is safe where the first answer may have been lost.
+  const bool may_ask_again = !std::exchange(has_asked_again_, true);
+  switch (phase_) {
+    case phase::prompting:
+      if (code_of(why) == ec::unknown_provider) {
+        end(worker_end::llm_failed, describe(why));
+      } else {
+        may_ask_again ? send_prompt() : on_llm_failure(llm_outcome::transport_failed, describe(why), now);
+      }
+      break;
+    case phase::checking:
+      check_again_or_end(describe(why), now);
+      break;
+    case phase::reserving:
+    case phase::waiting:
+      may_ask_again ? send_reserve() : end(worker_end::crashed, "no answer to reserve: " + describe(why));
+      break;
+    case phase::running:
+      may_ask_again ? send_run() : on_run_lost(describe(why), now);
+      break;
+    case phase::starting:
+    case phase::ended:
+      break;
+  }
+}
+
+void worker_rules::on_prompt_progress(const prompt_progress& msg, time_point now) {
+  if (is_current_prompt(msg)) {
+    deadline_ = now + silence_limit;
+    has_asked_again_ = false;
+    show(worker_phase::prompting, note_of(msg));
+  }
+}
+
+void worker_rules::on_prompt_ended(const prompt_ended& msg, time_point now) {
+  if (!is_current_prompt(msg)) {
+    return;
+  }
+  if (msg.outcome == llm_outcome::cancelled) {
+    end(worker_end::cancelled, "the call was withdrawn");
+  } else if (has_text(msg.outcome) && !msg.text.empty()) {
+    extract(msg, now);
+  } else {
+    on_llm_failure(has_text(msg.outcome) ? llm_outcome::empty : msg.outcome, msg.error, now);
+  }
+}
+
+void worker_rules::on_llm_failure(llm_outcome how, const std::string& error, time_point now) {
+  if (is_final(how) || attempt_ >= attempts_per_round) {
+    end(worker_end::llm_failed, error.empty() ? to_string(how) : to_string(how) + ": " + error);
+    return;
+  }
+  ++attempt_;
+  ask_model(now);
+}
+
+void worker_rules::extract(const prompt_ended& reply, time_point now) {
+  is_cut_ = reply.outcome == llm_outcome::truncated;
+  found_ = find_code(reply.text, is_cut_);
+  check_attempt_ = 1;
+  enter(phase::checking, std::nullopt);
+  show(worker_phase::extracting, "");
+  if (found_.problem == extraction::found && !found_.options.empty()) {
+    send_check();
+    return;
+  }
+  const auto result = found_.problem == extraction::found ? extraction::no_code : found_.problem;
+  report_fact(code_extracted{job_.spec.worker, progress_.round, attempt_, result, found_.note, "", {}});
+  progress_.last_code.clear();
+  next_round(to_string(result), extraction_feedback(result, found_.note), now);
+}
+
+void worker_rules::send_check() {
+  check_source question{job_.race, {}};
+  for (const auto& option : found_.options) {
+    question.texts.push_back(option.text);
+  }
+  send(std::move(question));
+}
+
+void worker_rules::check_again_or_end(const std::string& why, time_point) {
+  if (check_attempt_ >= sandbox_attempts) {
+    end(worker_end::sandbox_failed, "source checker: " + why);
+    return;
+  }
+  ++check_attempt_;
+  send_check();
+}
+
+void worker_rules::on_source_report(std::uint64_t step, const source_report& msg, time_point now) {
+  if (step != step_ || phase_ != phase::checking) {
+    return;
+  }
+  if (msg.facts.size() != found_.options.size()) {
+    check_again_or_end("answered " + std::to_string(msg.facts.size()) + " texts of " +
+                           std::to_string(found_.options.size()),
+                       now);
+    return;
+  }
+  const auto chosen = choose_code(found_, msg.facts, job_.stage.must_define, is_cut_);
+  if (chosen.result != extraction::found) {
+    report_fact(code_extracted{job_.spec.worker, progress_.round, attempt_, chosen.result, chosen.note, "", {}});
+    // The model mends what it sees; which of several blocks it meant is its own business.
+    progress_.last_code = found_.options.front().text;
+    next_round(to_string(chosen.result) + ": " + chosen.note, extraction_feedback(chosen.result, chosen.note), now);
+    return;
+  }
+  code_ = chosen.code;
+  digest_ = digest_of_source(code_);
+  is_repeat_ = std::ranges::find(progress_.own_digests, digest_) != progress_.own_digests.end();
+  if (!is_repeat_) {
+    progress_.own_digests.push_back(digest_);
+  }
+  report_fact(
+      code_extracted{job_.spec.worker, progress_.round, attempt_, chosen.result, chosen.note, code_, digest_});
+  run_attempt_ = 1;
+  ask_registry();
+}
+
+void worker_rules::next_round(const std::string& why, std::string error_context, time_point now) {
+  report_fact(round_failed{job_.spec.worker, progress_.round, why, error_context});
+  if (progress_.round >= job_.rounds) {
+    end(worker_end::rounds_spent, why);
+    return;
+  }
+  ++progress_.round;
+  progress_.error_context = std::move(error_context);
+  attempt_ = 1;
+  run_attempt_ = 1;
+  ask_model(now);
+}
+
+void worker_rules::on_wake(time_point now) {
+  if (!deadline_ || now < *deadline_) {
+    return;
+  }
+  const bool may_ask_again = !std::exchange(has_asked_again_, true);
+  deadline_ = now + silence_limit;
+  const auto silence = "silent for " + seconds_text(2 * silence_limit);
+  switch (phase_) {
+    case phase::prompting:
+      may_ask_again ? send_prompt() : on_llm_failure(llm_outcome::transport_failed, "LLM gateway " + silence, now);
+      break;
+    case phase::waiting:
+      // Nobody beats while a rival evaluates; the question again mends a lost `reservation_resolved`.
+      has_asked_again_ = false;
+      send_reserve();
+      break;
+    case phase::running:
+      may_ask_again ? send_run() : on_run_lost("evaluator " + silence, now);
+      break;
+    default:
+      deadline_.reset();
+  }
+}
+
+void worker_rules::end(worker_end how, std::string reason) {
+  enter(phase::ended, std::nullopt);
+  effects_.emplace_back(worker_ended{job_.race, job_.spec.worker, job_.start, how, std::move(reason)});
+}
+
+}  // namespace regatta
