@@ -114,13 +114,13 @@ bool get(const object& in, wire_struct auto& out) {
     return false;
   }
   for (std::uint32_t i = 0; i < in.via.map.size; ++i) {
-    const auto& [key, value] = in.via.map.ptr[i];
-    if (key.type != object_kind::STR) {
+    const auto& entry = in.via.map.ptr[i];
+    if (entry.key.type != object_kind::STR) {
       continue;
     }
-    const std::string_view name{key.via.str.ptr, key.via.str.size};
+    const std::string_view name{entry.key.via.str.ptr, entry.key.via.str.size};
     std::size_t at = 0;
-    const auto get_if_named = [&](auto& field) { return field_names<T>[at++] != name || get(value, field); };
+    const auto get_if_named = [&](auto& field) { return field_names<T>[at++] != name || get(entry.val, field); };
     if (!std::apply([&](auto&... xs) { return (get_if_named(xs) && ...); }, out.fields())) {
       return false;
     }
