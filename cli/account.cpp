@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/account.hpp"
+
+#include "cli/progress.hpp"
+#include "cli/terminal_text.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+
+namespace regatta::cli {
+
+namespace {
+
+/// A reason longer than this belongs into the files, not into a list.
+constexpr std::size_t reason_columns = 160;
+
+std::string short_line(const std::string& text) { return cut_to(clean_line(text), reason_columns); }
+
+std::string plural(std::uint64_t count, const std::string& word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+std::string model_of(const worker_row& worker) {
+  const auto& choice = worker.choice;
+  std::string out = clean_line(choice.model.empty() ? choice.provider : choice.model);
+  if (choice.temperature) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", *choice.temperature);
+    out += std::string{", temperature "} + text;
+  }
+  if (choice.seed) {
+    out += ", seed " + std::to_string(*choice.seed);
+  }
+  return out;
+}
+
+std::string outcome_line(const race_row& race) {
+  const auto id = race.race.text;
+  if (!race.winner.empty()) {
+    return "Race " + id + ": won by " + race.winner.text + " in round " + std::to_string(race.winner_round) + " (" +
+           race.standing + ")";
+  }
+  if (race.end.empty()) {
+    return "Race " + id + ": not ended";
+  }
+  return "Race " + id + ": no winner, " + race.end + (race.reason.empty() ? "" : " (" + short_line(race.reason) + ")");
+}
+
+std::string engine_note(const std::string& engine) {
+  if (engine == "triton-interpreter") {
+    return "triton-interpreter (Triton's interpreter on the CPU: says nothing about a GPU, nor about speed)";
+  }
+  return engine == "cpu" ? "cpu (says nothing about a GPU)" : clean_line(engine);
+}
+
+std::string ran_on(const race_record& record) {
+  std::set<std::string> engines;
+  std::set<std::string> levels;
+  for (const auto& x : record.evaluations) {
+    engines.insert(x.engine);
+    levels.insert(x.sandbox_level);
+  }
+  engines.erase("");
+  levels.erase("");
+  if (engines.empty()) {
+    return "no candidate was run";
+  }
+  std::string out;
+  for (const auto& engine : engines) {
+    out += (out.empty() ? "engine " : ", ") + engine_note(engine);
+  }
+  for (const auto& level : levels) {
+    out += ", sandbox " + clean_line(level);
+  }
+  return out;
+}
+
+/// Why a round brought no winner; empty if it did, or is not over.
+std::string round_line(const race_record& record, const round_row& round) {
+  if (round.has_won) {
+    return "won";
+  }
+  if (round.was_accepted) {
+    return "passed, after the race was decided";
+  }
+  if (!round.why.empty()) {
+    return "failed: " + short_line(round.why);
+  }
+  if (round.extraction == "found") {
+    return record.race.ended_us == 0 ? "candidate found" : "stopped before its candidate had a verdict";
+  }
+  return round.extraction.empty() ? "" : round.extraction + ": " + short_line(round.extraction_note);
+}
+
+bool is_wanted(const account_options& options, const worker_id& worker, std::uint32_t round) {
+  return (options.only_worker.empty() || options.only_worker == worker) &&
+         (options.only_round == 0 || round == 0 || options.only_round == round);
+}
+
+std::string run_details(const race_record& record, const round_row& round) {
+  std::string out;
+  for (const auto& call : record.llm_calls) {
+    if (call.worker == round.worker && call.round == round.round) {
+      out += "        call " + std::to_string(call.attempt) + ": " + (call.outcome.empty() ? "no answer" : call.outcome) +
+             ", " + short_time(call.elapsed) + ", " + plural(call.usage.input_tokens.value_or(0), "token") + " in, " +
+             std::to_string(call.usage.output_tokens.value_or(0)) + " out" +
+             (call.error.empty() ? "" : ", " + short_line(call.error)) + "\n";
+    }
+  }
+  for (const auto& x : record.evaluations) {
+    if (x.worker == round.worker && x.round == round.round) {
+      out += "        run " + std::to_string(x.attempt) + ": " + x.outcome + ", claim " + x.claim + ", " + x.judgement +
+             ": " + short_line(x.reason) + "; " + short_time(x.elapsed) + " (queued " + short_time(x.queued) +
+             ", CPU " + short_time(x.cpu_time) + ", peak " + std::to_string(x.peak_memory / (1024 * 1024)) +
+             " MiB) on " + clean_line(x.slot) + ", " + clean_line(x.engine) + ", sandbox " +
+             clean_line(x.sandbox_level) + "\n";
+    }
+  }
+  return out;
+}
+
+std::string files_of_round(const race_record& record, const round_row& round) {
+  const auto base = record.race.run_dir + "/workers/" + round.worker.text;
+  const auto k = std::to_string(round.round);
+  return "        prompt    " + base + "/prompts/iteration_" + k + ".txt\n" +                //
+         "        reply     " + base + "/responses/iteration_" + k + ".final.json\n" +       //
+         (round.digest.empty() ? "" : "        candidate " + base + "/artifacts/iteration_" + k + "/code.py\n") +
+         "        runs      " + base + "/runs/iteration_" + k + "/\n";
+}
+
+std::string worker_block(const race_record& record, const worker_row& worker, const account_options& options) {
+  std::string out = "  " + worker.worker.text + "  " + model_of(worker) + ", variant " +
+                    std::to_string(worker.variant + 1) + ": " +
+                    (worker.end.empty() ? worker.phase : worker.end) + " after " + plural(worker.round, "round") +
+                    (worker.reason.empty() ? "" : " (" + short_line(worker.reason) + ")") + "\n";
+  for (const auto& round : record.rounds) {
+    if (round.worker != worker.worker || !is_wanted(options, round.worker, round.round)) {
+      continue;
+    }
+    const auto line = round_line(record, round);
+    const auto same = round.duplicate_of.empty() ? "" : " [" + round.duplicate + " of " + round.duplicate_of.text + "]";
+    out += line.empty() ? "" : "      round " + std::to_string(round.round) + "  " + line + same + "\n";
+    if (options.has_details) {
+      out += run_details(record, round);
+      out += options.only_round == 0 ? "" : files_of_round(record, round);
+    }
+  }
+  return out;
+}
+
+std::string winner_block(const race_record& record) {
+  const auto& race = record.race;
+  if (race.winner.empty()) {
+    return {};
+  }
+  std::string out = "Winner     " + race.winner.text + ", round " + std::to_string(race.winner_round) + ": " +
+                    race.standing + "\n";
+  for (const auto& x : record.evaluations) {
+    if (x.worker == race.winner && x.round == race.winner_round && x.is_accepted) {
+      out += "           its own test passed (exit 0 and " +
+             std::string{x.claim == "sentinel" ? "ALL_TESTS_PASSED" : "PASS"} + ") in " + short_time(x.elapsed) +
+             " on engine " + clean_line(x.engine) + "\n";
+      break;
+    }
+  }
+  return race.runners_up == 0 ? out : out + "           " + plural(race.runners_up, "runner-up") + "\n";
+}
+
+std::string times_block(const race_row& race) {
+  if (race.end.empty()) {
+    return {};
+  }
+  std::string out = "Times      decided " + short_time(race.decided) + " after the start; then everything of the race " +
+                    "was stopped in " + short_time(race.cancelled) + " (cancel_ms) and gone in " +
+                    short_time(race.quiet) + " (quiet_ms); whole race " + short_time(race.elapsed) + "\n";
+  for (const auto& node : race.unconfirmed_nodes) {
+    out += "           not confirmed by " + clean_line(node) + ": something may still run there\n";
+  }
+  return out;
+}
+
+std::string date_of(std::int64_t us) {
+  const auto seconds = static_cast<std::time_t>(us / 1'000'000);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+}  // namespace
+
+std::string account_text(const race_record& record, const account_options& options) {
+  const auto& race = record.race;
+  std::string out = outcome_line(race) + "\n\n";
+  out += "Problem    " + clean_line(race.problem) + " (" + clean_line(race.problem_path) + ")\n";
+  out += "Rules      stage " + race.stage + ", " + plural(race.workers, "worker") + ", at most " +
+         plural(race.rounds, "round") + " each, accept " + race.accept + "\n";
+  out += "Ran on     " + ran_on(record) + "\n";
+  out += "Who raced\n";
+  for (const auto& worker : record.workers) {
+    if (is_wanted(options, worker.worker, 0)) {
+      out += worker_block(record, worker, options);
+    }
+  }
+  out += winner_block(record);
+  out += times_block(race);
+  out += "Spent      " + plural(race.llm_calls, "call") + ", " + std::to_string(race.input_tokens) + " tokens in, " +
+         std::to_string(race.output_tokens) + " out; " + plural(race.evaluations, "run") + " of candidates\n";
+  out += "Files      " + race.run_dir + "\n";
+  out += race.artifact_path.empty() ? "" : "           " + race.artifact_path + "\n";
+  return out;
+}
+
+std::string list_text(const std::vector<race_row>& races) {
+  std::string out;
+  for (const auto& race : races) {
+    const auto end = race.end.empty() ? std::string{"not ended"} : race.end;
+    out += race.race.text + "  " + date_of(race.started_us) + "  " + fit_to(end, 20) + " " +
+           fit_to(clean_line(race.problem), 24) + " " + fit_to(race.stage, 8) + " " + plural(race.workers, "worker");
+    if (!race.winner.empty()) {
+      out += ", " + race.winner.text + " in round " + std::to_string(race.winner_round) + " (" + race.standing + ")";
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace regatta::cli

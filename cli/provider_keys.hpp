@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What may stand in a `[providers.NAME]` table.
+#pragma once
+
+#include "cli/options.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace regatta::cli {
+
+struct provider_key {
+  std::string_view name;
+  value_rule rule;
+  bool is_list = false;
+  std::string_view help{};
+};
+
+std::span<const provider_key> provider_keys();
+/// Null if there is none.
+const provider_key* find_provider_key(std::string_view name);
+
+/// Headers that carry credentials (Authorization, x-api-key …), in any case.
+bool is_secret_header(std::string_view name);
+
+}  // namespace regatta::cli
