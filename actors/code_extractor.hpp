@@ -4,6 +4,10 @@
 /// interpreter can say what parses:
 ///
 ///   find_code(reply) -> texts to check -> (source checker) -> choose_code(found, facts) -> code or a named outcome
+///
+/// The winner is the LAST python-tagged block that parses and defines what the stage asks for; then the last untagged,
+/// indented, hidden or otherwise tagged one. A block that does not do so by itself is read on to a later fence if that
+/// helps: a ``` inside a docstring cut it. docs/parts/extraction.md has every case.
 #pragma once
 
 #include "messages/evaluation.hpp"
@@ -22,10 +26,11 @@ struct code_option {
   std::uint32_t extended_by = 0;   ///< Fences passed over; 0: the block itself.
   bool is_python = false;          ///< Tagged python, py, python3 …
   bool is_unclosed = false;        ///< The reply ends inside it.
+  std::string tag;                 ///< First word of the info string, lower case; empty: none.
 };
 
 struct found_code {
-  std::vector<code_option> options;  ///< At most 64, in the order in which they should be checked.
+  std::vector<code_option> options;  ///< At most 64, best block first, each block followed by its extensions.
   std::uint32_t blocks = 0;
   extraction problem = extraction::found;  ///< Set if nothing is worth checking: no_code, bad_bytes, too_large.
   std::string note;

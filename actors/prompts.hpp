@@ -14,12 +14,13 @@
 
 namespace regatta {
 
-/// Reads `<folder>/<stage>/{system.md,body.md,variants.md,stage.toml}` … the exact files are documented in
-/// prompts/README.md. Fails: `ec::not_found` or `ec::invalid_config`, naming file, got and allowed.
+/// Reads `<folder>/<stage>/{system.md,body.md,variants.md,must_define.txt}`; prompts/README.md documents them.
+/// Fails: `ec::not_found` (no such stage or file) or `ec::invalid_config`, naming file, got and allowed.
 caf::expected<stage_spec> load_stage(const std::string& folder, std::string_view stage);
 
 /// The user message of one round: variant, body, attempt number, error context and failing code if any, problem.
-/// Problem text and error context are put in as they are, never expanded.
+/// Problem text, error context and code are put in as they are, never expanded. `variant` counts from 0, modulo the
+/// number of variants.
 std::string render_prompt(const stage_spec& stage, std::uint32_t variant, const worker_progress& progress,
                           const problem_spec& problem);
 
