@@ -120,7 +120,7 @@ caf::result<accepted> on_run(self_pointer self, run& what) {
 
 runs_signalled on_cancel(self_pointer self, const cancel_runs& msg) {
   auto& state = self->state;
-  const auto stopped = state.book->cancel(msg.race);
+  const auto stopped = state.book->cancel(msg.race, msg.worker);
   for (const auto number : stopped.to_kill) {
     state.kill(number);
   }

@@ -30,7 +30,8 @@ caf::expected<run_book::admission> run_book::admit(run what, time_point now) {
   admission result{true, {}};
   const auto key = key_of(what);
   if (const auto same = current_.find(key); same != current_.end()) {
-    if (entries_.at(same->second).what.digest == what.digest) {
+    const auto& earlier = entries_.at(same->second);
+    if (earlier.what.digest == what.digest && earlier.stop == stop_cause::none) {
       return admission{};
     }
     result.to_kill = supersede(same->second);
@@ -71,20 +72,25 @@ std::vector<run_number> run_book::place(time_point now) {
   return started;
 }
 
-run_book::cancellation run_book::cancel(const race_id& race) {
-  remember_cancelled(race);
-  cancellation result;
-  for (auto& waiting : queues_) {
-    for (const auto number : waiting.cancel(race)) {
-      result.dropped.push_back(entries_.at(number));
-      forget(number);
-    }
+run_book::cancellation run_book::cancel(const race_id& race, const worker_id& worker) {
+  if (worker.empty()) {
+    remember_cancelled(race);
   }
+  cancellation result;
+  std::vector<run_number> waiting;
   for (auto& [number, entry] : entries_) {
-    if (entry.what.race == race) {
-      entry.stop = entry.stop == stop_cause::none ? stop_cause::cancelled : entry.stop;
-      result.to_kill.push_back(number);
+    if (entry.what.race != race || (!worker.empty() && entry.what.worker != worker)) {
+      continue;
     }
+    if (!entry.held) {
+      waiting.push_back(number);
+      continue;
+    }
+    entry.stop = entry.stop == stop_cause::none ? stop_cause::cancelled : entry.stop;
+    result.to_kill.push_back(number);
+  }
+  for (const auto number : waiting) {
+    result.dropped.push_back(std::move(*finish(number)));
   }
   return result;
 }

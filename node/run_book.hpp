@@ -75,17 +75,19 @@ public:
 
   explicit run_book(const run_book_config& config);
 
-  /// Same key and digest: nothing happens. Same key, other digest: a worker that was started again asks at the same
-  /// point, and must not get the verdict of what its predecessor ran. After the end of a run its key is free again.
+  /// Same key and digest: nothing happens. Same key, other digest (or the earlier run is condemned): a worker that was
+  /// started again asks at the same point, and must not get the verdict of what its predecessor ran. After the end of a
+  /// run its key is free again.
   /// Fails: `ec::refused` (no slot of that kind here; the race was cancelled).
   caf::expected<admission> admit(run what, time_point now);
 
   /// Gives free slots to waiting runs, in the queue's order; the runs to start now.
   std::vector<run_number> place(time_point now);
 
-  /// Drops or condemns every run of this race and refuses later ones: a worker that is about to be stopped may still
-  /// send one. Idempotent; running ones are named again until they are finished.
-  cancellation cancel(const race_id& race);
+  /// Drops or condemns every run of this race, or of one of its workers if named. A whole race's later runs are
+  /// refused: a worker that is about to be stopped may still send one. Idempotent; running ones are named again until
+  /// they are finished.
+  cancellation cancel(const race_id& race, const worker_id& worker);
 
   /// Running runs whose lease has expired since the last call.
   std::vector<run_number> expire(time_point now);

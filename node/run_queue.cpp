@@ -37,27 +37,14 @@ bool run_queue::erase(run_number run) {
     return false;
   }
   const auto at = line_of_.find(race->second);
-  std::erase(at->second->runs, run);
+  // A whole race is cancelled in order of arrival, which finds each run at the front.
+  at->second->runs.erase(std::ranges::find(at->second->runs, run));
   if (at->second->runs.empty()) {
     lines_.erase(at->second);
     line_of_.erase(at);
   }
   race_of_.erase(race);
   return true;
-}
-
-std::vector<run_number> run_queue::cancel(const race_id& race) {
-  const auto at = line_of_.find(race);
-  if (at == line_of_.end()) {
-    return {};
-  }
-  const std::vector<run_number> runs{at->second->runs.begin(), at->second->runs.end()};
-  for (const auto run : runs) {
-    race_of_.erase(run);
-  }
-  lines_.erase(at->second);
-  line_of_.erase(at);
-  return runs;
 }
 
 std::vector<std::pair<run_number, std::uint32_t>> run_queue::positions() const {

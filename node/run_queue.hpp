@@ -30,9 +30,6 @@ public:
   /// False if it was not in the queue.
   bool erase(run_number run);
 
-  /// Takes out every run of a race, in its order.
-  std::vector<run_number> cancel(const race_id& race);
-
   /// Every waiting run and how many get a slot before it, if nothing else arrives.
   std::vector<std::pair<run_number, std::uint32_t>> positions() const;
 
