@@ -67,7 +67,10 @@ void mask_html(std::string_view rest, std::string& out) {
 void mask_text(std::string_view rest, bool is_info, std::string& out) {
   for (std::size_t i = 0; i < rest.size(); ++i) {
     const auto x = rest[i];
-    const bool ends_html = rest.substr(i, 2) == "</" || rest.substr(i, 3) == "]]>" || rest.substr(i, 2) == "]>";
+    // Of `</pre>`, `</script>`, `</style>`, `</textarea>` and `]]>`.
+    const bool ends_html = (x == '<' && rest.substr(i + 1, 1) == "/" &&
+                            std::string_view{"pPsStT"}.find(rest.substr(i + 2, 1)) != std::string_view::npos) ||
+                           rest.substr(i, 3) == "]]>" || rest.substr(i, 2) == "]>";
     // A backtick in an info string decides whether the line is a fence.
     const bool is_plain = std::isalnum(static_cast<unsigned char>(x)) != 0 || is_blank(x) || x == '>' || x == '-' ||
                           x == '?' || x == '/';
