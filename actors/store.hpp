@@ -2,7 +2,8 @@
 /// \file
 /// STORE: the durable truth. Every event goes into SQLite (batched), then into the run directory's files.
 ///
-/// One per coordinator, detached: the one actor that blocks. Talks to nobody but whoever asks `commit`.
+/// One per coordinator, detached: the one actor that blocks. Talks to nobody but whoever asks `commit`. On an exit
+/// message it first writes every event that was sent to it before.
 #pragma once
 
 #include "messages/coordinator_handles.hpp"
@@ -10,6 +11,7 @@
 #include <caf/actor_system.hpp>
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 namespace regatta {
@@ -19,6 +21,9 @@ struct store_config {
   std::string state_dir;
   /// How long events may wait for company before they are written. 20 ms: a commit with fsync costs about that.
   std::chrono::milliseconds batch_delay{20};
+  /// For the log: that the disk is full and later not any more, that the folder lies on a network file system. Called
+  /// from the store's thread (and once from the caller's). May be empty.
+  std::function<void(const std::string&)> on_note;
 };
 
 /// Opens or creates the database first, in the calling thread, so that a bad state folder is an error at start:

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/store.hpp"
+
+#include "actors/store_journal.hpp"
+#include "actors/store_owner.hpp"
+#include "actors/store_schema.hpp"
+
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace regatta {
+
+namespace {
+
+/// Something to write may wait; `number` tells a current tick from an old one.
+struct flush_tick {
+  std::uint64_t number = 0;
+  REGATTA_MESSAGE(flush_tick, number);
+};
+/// The owner's sign of life in the table `races`.
+struct beat_tick {
+  std::uint64_t number = 0;
+  REGATTA_MESSAGE(beat_tick, number);
+};
+/// Comes after everything that was sent before the exit message, which overtakes ordinary messages.
+struct last_flush {
+  std::uint32_t exit_code = 0;
+  REGATTA_MESSAGE(last_flush, exit_code);
+};
+
+/// A full disk is asked again at this pace; no work is lost by asking, only time. Judgement.
+constexpr std::chrono::milliseconds retry_delay{1'000};
+/// Readers call an owner silent after a few of these.
+constexpr std::chrono::seconds beat_interval{5};
+
+using store_shell =
+    store_actor::extend<caf::reacts_to<flush_tick>, caf::reacts_to<beat_tick>, caf::reacts_to<last_flush>>;
+
+std::int64_t utc_now_us() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+}
+
+struct store_state {
+  store_state() = default;
+
+  void note(const std::string& text) const {
+    if (config.on_note) {
+      config.on_note(text);
+    }
+  }
+  /// Tells once when trouble begins, and once when it is over.
+  void observe(const caf::error& error) {
+    if (error && !is_in_trouble) {
+      note("the store cannot write and keeps events in memory: " + describe(error));
+    } else if (!error && is_in_trouble) {
+      note("the store writes again");
+    }
+    is_in_trouble = static_cast<bool>(error);
+  }
+  void flush() {
+    journal->flush(utc_now_us());
+    observe(journal->trouble());
+  }
+
+  static inline const char* name = "store";
+  store_config config;
+  std::unique_ptr<store_journal> journal;
+  std::uint64_t tick = 0;  ///< Number of the armed flush_tick.
+  bool is_armed = false;
+  bool is_in_trouble = false;
+};
+
+using store_pointer = store_shell::stateful_pointer<store_state>;
+
+void arm(store_pointer self) {
+  auto& state = self->state;
+  if (state.is_armed || !state.journal->has_work()) {
+    return;
+  }
+  state.is_armed = true;
+  self->delayed_send(self, state.is_in_trouble ? retry_delay : state.config.batch_delay, flush_tick{++state.tick});
+}
+
+void on_event(store_pointer self, const event& x) {
+  auto& state = self->state;
+  // While the disk is full, only the retry tick and `commit` try, not every batch.
+  if (state.journal->add(x) && !state.is_in_trouble) {
+    state.flush();
+  }
+  arm(self);
+}
+
+void on_flush_tick(store_pointer self, const flush_tick& x) {
+  auto& state = self->state;
+  if (x.number != state.tick) {
+    return;
+  }
+  state.is_armed = false;
+  state.flush();
+  arm(self);
+}
+
+caf::result<committed> on_commit(store_pointer self, const commit& x) {
+  auto& state = self->state;
+  auto answer = state.journal->on_commit(x, utc_now_us());
+  state.observe(state.journal->trouble());
+  arm(self);
+  if (!answer) {
+    return std::move(answer.error());
+  }
+  return std::move(*answer);
+}
+
+void on_beat(store_pointer self) {
+  // A beat that the disk refuses is not worth a word; events will tell.
+  static_cast<void>(self->state.journal->beat(utc_now_us()));
+  self->delayed_send(self, beat_interval, beat_tick{});
+}
+
+store_shell::behavior_type store_behavior(store_pointer self, const store_config& config,
+                                          const std::shared_ptr<std::unique_ptr<store_journal>>& journal) {
+  self->state.config = config;
+  self->state.journal = std::move(*journal);
+  self->set_exit_handler([self](const caf::exit_msg&) { self->send(self, last_flush{}); });
+  self->delayed_send(self, beat_interval, beat_tick{});
+  return {
+      [self](const event& x) { on_event(self, x); },
+      [self](const commit& x) { return on_commit(self, x); },
+      [self](const flush_tick& x) { on_flush_tick(self, x); },
+      [self](const beat_tick&) { on_beat(self); },
+      [self](const last_flush&) {
+        self->state.flush();
+        self->quit();
+      },
+  };
+}
+
+}  // namespace
+
+caf::expected<store_actor> spawn_store(caf::actor_system& system, const store_config& config) {
+  auto opened = open_store(config.state_dir);
+  if (!opened) {
+    return std::move(opened.error());
+  }
+  if (config.on_note && !opened->note.empty()) {
+    config.on_note(opened->note);
+  }
+  store_writer writer{std::move(opened->db), config.state_dir, this_process()};
+  // Behaviours are copied on their way into an actor; what cannot be copied travels in a box.
+  auto journal = std::make_shared<std::unique_ptr<store_journal>>(
+      std::make_unique<store_journal>(std::move(writer), config.state_dir));
+  return store_actor{system.spawn<caf::detached>(store_behavior, config, journal)};
+}
+
+}  // namespace regatta

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The store's tables, as numbered migrations, and how its database is opened. docs/store.md describes them for
+/// readers in other languages.
+#pragma once
+
+#include "actors/store_database.hpp"
+
+#include <caf/expected.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace regatta {
+
+/// What this program writes and reads; `PRAGMA user_version` of a store that it made.
+inline constexpr std::int64_t store_schema_version = 1;
+/// `PRAGMA application_id`: "RGTA". Keeps us from writing into somebody else's database.
+inline constexpr std::int64_t store_application_id = 0x52475441;
+
+inline constexpr std::string_view store_file_name = "regatta.db";
+
+struct opened_store {
+  std::unique_ptr<database> db;
+  std::string note;  ///< For the log: the file system forced another journal; empty if all is as usual.
+};
+
+/// Opens or creates `<state_dir>/regatta.db` and brings it to our schema. Fails: `ec::io_failed` (folder),
+/// `ec::store_failed` (not ours, or a newer schema: both numbers are named), `ec::store_full`.
+caf::expected<opened_store> open_store(const std::string& state_dir);
+
+/// For readers: no file is made or changed. Fails: `ec::not_found`, `ec::store_failed`.
+caf::expected<std::unique_ptr<database>> open_store_read_only(const std::string& state_dir);
+
+/// The name of a file system on which SQLite's WAL cannot work (shared memory does not reach other hosts), by
+/// `statfs` magic; empty for all others.
+std::string_view network_file_system(std::uint32_t magic);
+
+}  // namespace regatta
