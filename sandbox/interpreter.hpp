@@ -38,5 +38,7 @@ std::map<std::string, std::string> candidate_environment(const std::map<std::str
 
 /// Where a run's files lie inside the sandbox.
 inline constexpr const char* run_folder = "/run/job";
+/// Made in it for every run; `candidate_environment` points into them.
+inline constexpr const char* run_subfolders[] = {".home", ".tmp", ".cache"};
 
 }  // namespace regatta::sandbox

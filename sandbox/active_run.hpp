@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One run as the runner's thread sees it, from `start` until `done`.
+#pragma once
+
+#include "sandbox/cgroup.hpp"
+#include "sandbox/classify.hpp"
+#include "sandbox/kill_switch.hpp"
+#include "sandbox/launch_plan.hpp"
+#include "sandbox/output_keeper.hpp"
+#include "sandbox/run_spec.hpp"
+#include "sandbox/unique_fd.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace regatta::sandbox {
+
+class active_run {
+public:
+  using clock = std::chrono::steady_clock;
+
+  struct callbacks {
+    std::function<void(std::string_view)> on_stdout;  ///< Interactive only.
+    std::function<void(run_result)> done;
+  };
+
+  active_run(std::uint64_t number, run_spec what, callbacks then, std::shared_ptr<kill_switch> ender);
+
+  /// Empty, or why this can never be run.
+  static std::string refusal_of(const run_spec& spec);
+
+  /// Reads what is there, up to a bound so that one flood does not starve other runs. Orders the kill when the limit
+  /// is passed.
+  void read_output(int which);
+  /// After the tree's end: what is still in the pipes.
+  void drain_output();
+  void write_input(std::string bytes);
+  void flush_input();
+  /// All records that have come.
+  void read_records();
+
+  /// When the runner must look at this run again; empty: never.
+  std::optional<clock::time_point> deadline() const;
+  /// Past `deadline()`.
+  void on_deadline();
+  /// The set-up failed in our own process or in the forker.
+  void fail(std::string reason) { setup_failure_ = std::move(reason); }
+
+  run_result result(const confinement& walls, const cgroup_usage& usage, clock::time_point now);
+
+  const std::uint64_t id;
+  run_spec spec;
+  callbacks calls;
+  const std::shared_ptr<kill_switch> ender;
+  std::optional<std::uint32_t> slot;
+  cgroup_leaf leaf;
+  unique_fd control;  ///< To pid 1.
+  unique_fd in;
+  unique_fd out;
+  unique_fd err;
+  bool is_armed = false;  ///< pid 1 exists and `ender` can end it.
+
+private:
+  void on_record(const init_record& record, std::vector<unique_fd>& descriptors);
+  void take_output(int which, std::string_view bytes);
+  bool has_unwritten() const { return written_ < input_.size(); }
+
+  const clock::time_point asked_at_ = clock::now();
+  const std::chrono::system_clock::time_point started_at_ = std::chrono::system_clock::now();
+  output_keeper stdout_;
+  output_keeper stderr_;
+  claim_matcher matcher_;
+  std::string input_;
+  std::size_t written_ = 0;
+  unique_fd job_;
+  std::vector<kept_artifact> kept_;
+  std::optional<std::string> setup_failure_;
+  std::optional<init_record> started_;
+  std::optional<init_record> ended_;
+  bool is_overdue_ = false;
+  bool memory_exceeded_ = false;
+};
+
+}  // namespace regatta::sandbox

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the run's main process does between fork and exec: it takes everything from itself, then becomes the
+/// candidate. `confine` stands apart from the exec, so that a process which is forked ready can use it, too.
+#pragma once
+
+#include "sandbox/launch_plan.hpp"
+
+#include <linux/filter.h>
+
+#include <vector>
+
+namespace regatta::sandbox {
+
+struct candidate_ends {
+  int in = -1;
+  int out = -1;
+  int err = -1;
+  int exec_report = -1;  ///< A close-on-exec pipe: end of file says exec'd, an init_record what failed.
+};
+
+/// Limits, Landlock, uid, capabilities, seccomp, in the only order that works. Throws setup_error.
+void confine(const launch_plan& plan, const std::vector<sock_filter>& filter);
+
+[[noreturn]] void become_candidate(const launch_plan& plan, const candidate_ends& ends,
+                                   const std::vector<sock_filter>& filter);
+
+/// Empties all capability sets of the calling thread but the bounding set.
+void drop_capabilities();
+
+}  // namespace regatta::sandbox

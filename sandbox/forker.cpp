@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/forker.hpp"
+
+#include "sandbox/cgroup.hpp"
+#include "sandbox/init.hpp"
+#include "sandbox/launch_plan.hpp"
+#include "sandbox/linux_api.hpp"
+#include "sandbox/seccomp_policy.hpp"
+#include "sandbox/wire.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+namespace regatta::sandbox {
+
+namespace {
+
+class forker {
+public:
+  bool open() {
+    std::string error;
+    filter_ = build_seccomp_filter(error);
+    sigset_t child;
+    ::sigemptyset(&child);
+    ::sigaddset(&child, SIGCHLD);
+    ::sigprocmask(SIG_SETMASK, &child, nullptr);
+    signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+    // Without a pid namespace a killed pid 1 would leave its tree to the host's init.
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    ::prctl(PR_SET_DUMPABLE, 0);
+    if (!signals_ || !make_pipe(alive_, alive_writer_) || filter_.empty()) {
+      return false;
+    }
+    launch_reply hello;
+    hello.error = static_cast<std::int32_t>(wire_version);
+    return send_message(forker_channel_fd, &hello, sizeof hello, {});
+  }
+
+  void serve() {
+    pollfd ends[] = {{forker_channel_fd, POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    for (;;) {
+      if (::poll(ends, 2, -1) < 0 && errno != EINTR) {
+        return;
+      }
+      if (ends[1].revents != 0) {
+        reap();
+      }
+      if (ends[0].revents != 0 && !serve_one()) {
+        return;
+      }
+    }
+  }
+
+  /// Runs end by themselves: their sockets to the runner and the pipe from us hang up.
+  void wait_for_runs() {
+    alive_writer_.reset();
+    while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
+    }
+  }
+
+private:
+  void reap() {
+    signalfd_siginfo info{};
+    while (::read(signals_.get(), &info, sizeof info) > 0) {
+    }
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  }
+
+  bool serve_one() {
+    launch_request request;
+    received message;
+    if (!receive_message(forker_channel_fd, &request, sizeof request, message) || message.size != sizeof request ||
+        message.descriptors.size() < fixed_descriptors + request.has_cgroup + request.procs_files) {
+      return false;
+    }
+    launch(request, message.descriptors);
+    return true;
+  }
+
+  void launch(const launch_request& request, std::vector<unique_fd>& descriptors) {
+    int pidfd = -1;
+    bool joined = false;
+    const int cgroup = request.has_cgroup != 0 ? descriptors[fixed_descriptors].get() : -1;
+    const auto pid = linux_api::clone_process(request.clone_flags, cgroup, pidfd, joined);
+    if (pid == 0) {
+      become_init(descriptors, fixed_descriptors + request.has_cgroup);
+    }
+    launch_reply reply;
+    reply.run = request.run;
+    reply.error = pid < 0 ? errno : 0;
+    const unique_fd owned{pid < 0 ? -1 : pidfd};
+    send_message(forker_channel_fd, &reply, sizeof reply, owned ? std::vector<int>{owned.get()} : std::vector<int>{});
+  }
+
+  [[noreturn]] void become_init(std::vector<unique_fd>& descriptors, std::size_t first_procs) {
+    ::close(forker_channel_fd);
+    signals_.reset();
+    alive_writer_.reset();
+    init_ends ends;
+    ends.plan = std::move(descriptors[0]);
+    ends.runner = std::move(descriptors[1]);
+    ends.in = std::move(descriptors[2]);
+    ends.out = std::move(descriptors[3]);
+    ends.err = std::move(descriptors[4]);
+    for (auto at = first_procs; at < descriptors.size(); ++at) {
+      ends.procs_files.push_back(std::move(descriptors[at]));
+    }
+    ends.forker_alive = alive_.get();
+    run_init(std::move(ends), filter_);
+  }
+
+  std::vector<sock_filter> filter_;
+  unique_fd signals_;
+  /// Every run's pid 1 holds the read end; only we hold the other.
+  unique_fd alive_, alive_writer_;
+};
+
+}  // namespace
+
+int forker_main(int argc, char** argv) {
+  forker self;
+  if (!self.open()) {
+    return 1;
+  }
+  self.serve();
+  self.wait_for_runs();
+  for (int i = 1; i < argc; ++i) {
+    remove_group(argv[i]);
+  }
+  return 0;
+}
+
+}  // namespace regatta::sandbox

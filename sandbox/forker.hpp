@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// FORKER: the one small process that clones pid 1 of every run. Exec'd by the runner with an empty environment and
+/// no descriptors but its socket, so that what runs inherit from it is nothing; single-threaded, so that cloning is
+/// safe; tiny, so that cloning is cheap (from a process with 1 GiB resident it takes 30 times as long).
+#pragma once
+
+#include <string_view>
+
+namespace regatta::sandbox {
+
+/// What the runner calls `regatta-sandbox` by (argv[0]) when it wants a forker.
+inline constexpr std::string_view forker_name = "regatta-forker";
+/// The runner's socket.
+inline constexpr int forker_channel_fd = 3;
+
+/// Serves until the runner hangs up, then waits until all runs are gone and removes the cgroups named in `argv[1…]`.
+int forker_main(int argc, char** argv);
+
+}  // namespace regatta::sandbox

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// pid 1 of a run: builds the root, starts the candidate, reaps, reports, and takes the whole tree with it when it
+/// ends, as the kernel kills a pid namespace with its first process. Without a pid namespace (level none) it is a
+/// subreaper that hunts the tree down instead.
+#pragma once
+
+#include "sandbox/launch_plan.hpp"
+#include "sandbox/unique_fd.hpp"
+
+#include <linux/filter.h>
+
+#include <vector>
+
+namespace regatta::sandbox {
+
+struct init_ends {
+  unique_fd plan;
+  unique_fd runner;  ///< The run's socket.
+  unique_fd in, out, err;
+  std::vector<unique_fd> procs_files;  ///< cgroup.procs to write ourselves into.
+  int forker_alive = -1;               ///< Hangs up when the forker is dead.
+};
+
+[[noreturn]] void run_init(init_ends ends, const std::vector<sock_filter>& filter);
+
+}  // namespace regatta::sandbox

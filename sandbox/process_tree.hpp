@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Looking at, and ending, the processes of one run from its pid 1.
+#pragma once
+
+#include <cstdint>
+
+namespace regatta::sandbox {
+
+/// Bytes that the processes of our pid namespace hold for themselves (resident without shared pages), ourselves not
+/// counted. Needs a procfs of this namespace at /proc.
+std::uint64_t tree_memory();
+
+/// Processes of our pid namespace besides us. Threads do not count.
+std::uint32_t count_others_in_namespace();
+
+/// Without a pid namespace: kills all descendants of this subreaper and reaps them, until there is none.
+void hunt_descendants();
+
+}  // namespace regatta::sandbox

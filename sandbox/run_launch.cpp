@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the runner's thread that talks to the forker.
+#include "sandbox/run_loop.hpp"
+#include "sandbox/wire.hpp"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace regatta::sandbox {
+
+namespace {
+
+launch_plan make_plan(const run_spec& spec, const confinement& walls, std::uint32_t uid) {
+  launch_plan plan;
+  plan.walls = walls;
+  plan.uid = uid;
+  plan.argv = spec.argv;
+  for (const auto& [key, value] : spec.environment) {
+    plan.environment.push_back(key + "=" + value);
+  }
+  plan.files = spec.files;
+  plan.readable = spec.readable;
+  plan.devices = spec.devices;
+  plan.limits = spec.limits;
+  plan.has_loopback = spec.has_loopback;
+  return plan;
+}
+
+}  // namespace
+
+bool run_loop::ensure_forker(std::string& error) {
+  if (forker_.is_up()) {
+    return true;
+  }
+  const auto groups = config_.cgroups ? config_.cgroups->groups() : std::vector<std::string>{};
+  return forker_.start(config_.forker_path, groups, error) && watch(forker_.channel(), source::forker, 0);
+}
+
+void run_loop::launch(std::unique_ptr<active_run> owned) {
+  auto& run = *owned;
+  runs_.emplace(run.id, std::move(owned));
+  std::string reason = active_run::refusal_of(run.spec);
+  const auto free = std::find(slots_taken_.begin(), slots_taken_.end(), false);
+  if (reason.empty() && free == slots_taken_.end()) {
+    reason = "all " + std::to_string(config_.slots) + " slots are taken";
+  }
+  if (reason.empty() && !run.ender->reason()) {
+    run.slot = static_cast<std::uint32_t>(free - slots_taken_.begin());
+    *free = true;
+    launch_request request;
+    std::vector<unique_fd> descriptors;
+    if (ensure_forker(reason) && prepare(run, request, descriptors)) {
+      forker_.send(request, std::move(descriptors));
+      if (!forker_.is_up()) {
+        on_forker_down();
+      }
+      return;
+    }
+    reason = reason.empty() ? std::string{"descriptors or cgroup: "} + std::strerror(errno) : reason;
+  }
+  if (!reason.empty()) {
+    run.fail(reason);
+  }
+  conclude(run);
+}
+
+bool run_loop::prepare(active_run& run, launch_request& request, std::vector<unique_fd>& descriptors) {
+  unique_fd control, in, out, err;
+  if (!make_socket_pair(run.control, control) || !make_pipe(run.out, out) || !make_pipe(run.err, err)) {
+    return false;
+  }
+  if (run.spec.is_interactive) {
+    if (!make_pipe(in, run.in) || !set_nonblocking(run.in.get()) || !watch(run.in.get(), source::in, run.id, true)) {
+      return false;
+    }
+  } else {
+    in.reset(::dup(null_.get()));
+  }
+  for (const auto* fd : {&run.control, &run.out, &run.err}) {
+    if (!set_nonblocking(fd->get())) {
+      return false;
+    }
+  }
+  const auto uid = config_.uids ? config_.uids->uid_of(*run.slot) : 0;
+  auto plan = make_memory_file(encode(make_plan(run.spec, config_.walls, uid)));
+  if (!in || !plan || !watch(run.control.get(), source::control, run.id) ||
+      !watch(run.out.get(), source::out, run.id) || !watch(run.err.get(), source::err, run.id)) {
+    return false;
+  }
+  if (config_.cgroups && !config_.cgroups->make_leaf(run.id, run.spec.limits, run.leaf)) {
+    return false;
+  }
+  request.run = run.id;
+  request.clone_flags = namespace_flags(config_.walls);
+  request.has_cgroup = run.leaf.v2_folder ? 1 : 0;
+  request.procs_files = static_cast<std::uint32_t>(run.leaf.procs_files.size());
+  for (auto* fd : {&plan, &control, &in, &out, &err}) {
+    descriptors.push_back(std::move(*fd));
+  }
+  if (run.leaf.v2_folder) {
+    descriptors.push_back(std::move(run.leaf.v2_folder));
+  }
+  for (auto& file : run.leaf.procs_files) {
+    descriptors.push_back(std::move(file));
+  }
+  run.leaf.procs_files.clear();
+  return true;
+}
+
+void run_loop::on_forker() {
+  forker_.send_more();
+  while (auto reply = forker_.receive()) {
+    on_reply(std::move(*reply));
+  }
+  if (!forker_.is_up()) {
+    on_forker_down();
+  }
+}
+
+void run_loop::on_reply(forker_link::reply reply) {
+  const auto found = runs_.find(reply.run);
+  if (found == runs_.end()) {
+    return;
+  }
+  auto& run = *found->second;
+  const int pidfd = reply.pidfd.get();
+  if (reply.error != 0 || !watch(pidfd, source::pidfd, run.id)) {
+    run.fail(std::string{"clone: "} + std::strerror(reply.error != 0 ? reply.error : errno));
+    conclude(run);
+    return;
+  }
+  run.is_armed = true;
+  const int signal = config_.walls.namespaces ? SIGKILL : SIGTERM;
+  if (run.ender->arm(std::move(reply.pidfd), std::move(run.leaf.kill), signal)) {
+    ::send(run.control.get(), &go_byte, 1, MSG_NOSIGNAL);
+  }
+}
+
+/// Runs that have a pidfd end by it: their pid 1 dies with the forker. The others never got their go.
+void run_loop::on_forker_down() {
+  std::vector<run_handle> lost;
+  for (const auto& [id, run] : runs_) {
+    if (!run->is_armed) {
+      lost.push_back(id);
+    }
+  }
+  for (const auto id : lost) {
+    auto& run = *runs_.at(id);
+    run.fail("the forker died before the start");
+    conclude(run);
+  }
+}
+
+}  // namespace regatta::sandbox

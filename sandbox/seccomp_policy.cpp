@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/seccomp_policy.hpp"
+
+#include "sandbox/wire.hpp"
+
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+namespace regatta::sandbox {
+
+namespace {
+
+const char* const denied[] = {
+    "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
+    "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr", "move_mount", "fsopen", "fsconfig",
+    "fsmount", "fspick", "mount_setattr", "setns", "unshare",
+    "bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key",
+    "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "acct", "swapon", "swapoff",
+    "reboot", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "quotactl", "quotactl_fd", "iopl",
+    "ioperm", "syslog", "vhangup", "lookup_dcookie", "nfsservctl",
+    "open_by_handle_at", "name_to_handle_at", "fanotify_init", "move_pages", "migrate_pages", "personality"};
+/// As if the kernel were older: callers fall back. io_uring would open sockets behind the filter's back, clone3 hides
+/// its flags behind a pointer.
+const char* const absent[] = {"io_uring_setup", "io_uring_enter", "io_uring_register", "clone3"};
+
+using context = std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, void (*)(scmp_filter_ctx)>;
+
+class rule_adder {
+public:
+  explicit rule_adder(scmp_filter_ctx filter) : filter_(filter) {}
+
+  /// A name that this architecture or libseccomp does not know is no rule.
+  void deny(const char* name, int error) {
+    if (const int number = seccomp_syscall_resolve_name(name); number >= 0) {
+      note(seccomp_rule_add_array(filter_, errno_action(error), number, 0, nullptr), name);
+    }
+  }
+  void deny_if(const char* name, int error, const scmp_arg_cmp& condition) {
+    if (const int number = seccomp_syscall_resolve_name(name); number >= 0) {
+      note(seccomp_rule_add_array(filter_, errno_action(error), number, 1, &condition), name);
+    }
+  }
+  const std::string& failed() const { return failed_; }
+
+private:
+  static std::uint32_t errno_action(int error) { return SCMP_ACT_ERRNO(static_cast<std::uint32_t>(error)); }
+  void note(int result, const char* name) {
+    if (result < 0 && failed_.empty()) {
+      failed_ = std::string{"seccomp rule for "} + name + ": " + std::strerror(-result);
+    }
+  }
+
+  scmp_filter_ctx filter_;
+  std::string failed_;
+};
+
+scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
+void add_argument_rules(rule_adder& rules) {
+  // Devices only: os.mkfifo is mknod, too.
+  for (const std::uint64_t kind : {S_IFCHR, S_IFBLK}) {
+    rules.deny_if("mknod", EPERM, masked(1, S_IFMT, kind));
+    rules.deny_if("mknodat", EPERM, masked(2, S_IFMT, kind));
+  }
+  for (const std::uint64_t flag : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS,
+                                   CLONE_NEWCGROUP}) {
+    rules.deny_if("clone", EPERM, masked(0, flag, flag));
+  }
+  constexpr std::uint64_t low_word = 0xffffffff, tioclinux = 0x541C;
+  rules.deny_if("ioctl", EPERM, masked(1, low_word, TIOCSTI));
+  rules.deny_if("ioctl", EPERM, masked(1, low_word, tioclinux));
+  // libcuda binds an AF_UNIX socket, so that family must work; INET and NETLINK see the run's own empty network only.
+  constexpr int last_family = 46;
+  for (int family = 0; family < last_family; ++family) {
+    if (family != AF_UNIX && family != AF_INET && family != AF_INET6 && family != AF_NETLINK) {
+      rules.deny_if("socket", EAFNOSUPPORT, {0, SCMP_CMP_EQ, static_cast<std::uint64_t>(family), 0});
+    }
+  }
+  rules.deny_if("socket", EAFNOSUPPORT, {0, SCMP_CMP_GE, last_family, 0});
+}
+
+}  // namespace
+
+std::vector<sock_filter> build_seccomp_filter(std::string& error) {
+  const context filter{seccomp_init(SCMP_ACT_ALLOW), seccomp_release};
+  if (!filter) {
+    error = "seccomp_init failed";
+    return {};
+  }
+  rule_adder rules{filter.get()};
+  for (const char* name : denied) {
+    rules.deny(name, EPERM);
+  }
+  for (const char* name : absent) {
+    rules.deny(name, ENOSYS);
+  }
+  add_argument_rules(rules);
+  error = rules.failed();
+  const auto file = make_memory_file("");
+  if (!error.empty() || !file || seccomp_export_bpf(filter.get(), file.get()) != 0) {
+    error = error.empty() ? "seccomp_export_bpf failed" : error;
+    return {};
+  }
+  const auto bytes = read_memory_file(file.get());
+  std::vector<sock_filter> program(bytes.size() / sizeof(sock_filter));
+  std::memcpy(program.data(), bytes.data(), program.size() * sizeof(sock_filter));
+  return program;
+}
+
+}  // namespace regatta::sandbox
