@@ -136,7 +136,10 @@ std::string live_screen::paint(const std::vector<std::string>& lines, terminal_s
 
 std::string live_screen::print_above(const std::string& text, terminal_size size) {
   const auto lines = shown_;
-  return erase(size) + text + (text.ends_with('\n') ? "" : "\n") + paint(lines, size);
+  auto out = erase(size);
+  out += text;
+  out += text.ends_with('\n') ? "" : "\n";
+  return out + paint(lines, size);
 }
 
 std::string delta_lines::add(const worker_id& worker, std::string_view text) {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/race_plan.hpp"
+
+#include "messages/error.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+namespace regatta::cli {
+
+race_id make_run_id(std::chrono::system_clock::time_point now, std::uint32_t random) {
+  const auto seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  char date[32];
+  std::strftime(date, sizeof date, "%Y%m%d_%H%M%S", &parts);
+  char text[64];
+  std::snprintf(text, sizeof text, "run_%s_%08x", date, random);
+  return race_id{text};
+}
+
+caf::expected<void> check_settings(const settings& values) {
+  const auto refuse = [](const std::string& text) { return caf::expected<void>{fail(ec::invalid_config, text)}; };
+  if (values.text("accept") == "verified") {
+    return refuse(values.at("accept").source +
+                  ": got \"verified\", allowed: claimed (there is no judge yet that could verify a candidate)");
+  }
+  if (values.flag("json") && values.flag("quiet")) {
+    return refuse("got --json and --quiet, allowed: one of them");
+  }
+  const auto& model = values.at("model");
+  if (model.source == "--model" && !values.list("models").empty() && values.at("models").source == "--models") {
+    return refuse("got --model and --models, allowed: one of them");
+  }
+  const auto events = values.text("events");
+  const bool is_known = events.empty() || events == "off" || events.starts_with("ipc:///") || events.starts_with("tcp://");
+  if (!is_known) {
+    return refuse(values.at("events").source + ": got \"" + events + "\", allowed: ipc:///PATH, tcp://127.0.0.1:PORT, off");
+  }
+  return {};
+}
+
+run_limits limits_of(const settings& values) {
+  run_limits out;
+  out.wall = std::chrono::seconds{values.seconds("run-timeout-s")};
+  out.cpu = std::chrono::seconds{values.seconds("limit-cpu")};
+  out.memory = values.bytes("limit-memory");
+  out.data = out.memory;
+  out.disk = values.bytes("limit-disk");
+  out.file = out.disk;
+  out.pids = static_cast<std::uint32_t>(values.integer("limit-pids"));
+  out.open_files = static_cast<std::uint32_t>(values.integer("limit-open-files"));
+  out.output = values.bytes("limit-output");
+  return out;
+}
+
+std::vector<worker_spec> plan_workers(const settings& values, const provider_choice& provider, std::size_t variants) {
+  const auto& models = values.list("models");
+  const auto& temperatures = values.list("temperature");
+  const auto& seeds = values.list("seed");
+  const auto count = static_cast<std::uint32_t>(values.integer("workers"));
+  std::vector<worker_spec> out(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    auto& spec = out[i];
+    spec.number = i + 1;
+    spec.worker = make_worker_id(spec.number);
+    spec.variant = static_cast<std::uint32_t>(i % std::max<std::size_t>(variants, 1));
+    spec.choice.provider = provider.provider.name;
+    spec.choice.model = models.empty() ? provider.model : models[i % models.size()];
+    if (!temperatures.empty()) {
+      spec.choice.temperature = to_number(temperatures[i % temperatures.size()]);
+    }
+    if (!seeds.empty()) {
+      spec.choice.seed = to_integer(seeds[i % seeds.size()]);
+    }
+    spec.choice.max_output_tokens = static_cast<std::uint32_t>(values.integer("max-output-tokens"));
+    spec.choice.reasoning_effort = values.text("reasoning-effort");
+  }
+  return out;
+}
+
+race_spec plan_race(const settings& values, const provider_choice& provider, stage_spec stage, problem_spec problem,
+                    const race_id& id, const std::string& state_dir) {
+  race_spec out;
+  out.race = id;
+  out.workers = plan_workers(values, provider, stage.variants.size());
+  out.stage = std::move(stage);
+  out.problem = std::move(problem);
+  out.rounds = static_cast<std::uint32_t>(values.integer("max-iters"));
+  out.accept = from_name<accept_rule>(values.text("accept")).value_or(accept_rule::claimed);
+  out.on_duplicate = from_name<duplicate_policy>(values.text("on-duplicate")).value_or(duplicate_policy::reprompt);
+  out.device = from_name<device_need>(values.text("device")).value_or(device_need::any);
+  out.limits = limits_of(values);
+  out.keep = values.list("keep");
+  out.deadline = std::chrono::seconds{values.seconds("deadline")};
+  out.run_dir = state_dir + "/" + id.text;
+  return out;
+}
+
+}  // namespace regatta::cli

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/config.hpp"
+
+#include "cli/settings.hpp"
+#include "messages/error.hpp"
+#include "tests/cli/scratch_folder.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace regatta::cli {
+
+namespace {
+
+std::string error_in(const std::string& toml) {
+  const auto file = parse_config(toml, "/etc/r.toml");
+  return file ? "" : text_of(file.error());
+}
+
+environment env_of(std::initializer_list<std::pair<const char*, const char*>> values) {
+  environment out;
+  for (const auto& [name, value] : values) {
+    out[name] = {value, "environment"};
+  }
+  return out;
+}
+
+std::vector<config_file> files_of(std::initializer_list<std::pair<const char*, const char*>> texts) {
+  std::vector<config_file> out;
+  for (const auto& [path, text] : texts) {
+    out.push_back(*parse_config(text, path));
+  }
+  return out;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(configuration)
+
+BOOST_AUTO_TEST_CASE(values_come_with_file_and_line) {
+  const auto file = parse_config("events = \"off\"\n[race]\nworkers = 8\n[llm]\ntemperature = [0, 0.7]\n"
+                                 "[run]\nlimit_memory = \"2GiB\"\n[output]\njson = true\n",
+                                 "/etc/r.toml");
+  BOOST_REQUIRE(file);
+  BOOST_TEST(file->values.at("workers").texts.front() == "8");
+  BOOST_TEST(file->values.at("workers").source == "/etc/r.toml:3");
+  BOOST_TEST(file->values.at("temperature").texts.size() == 2U);
+  BOOST_TEST(file->values.at("temperature").texts.back() == "0.7");
+  BOOST_TEST(file->values.at("limit-memory").texts.front() == "2GiB");
+  BOOST_TEST(file->values.at("events").texts.front() == "off");
+  BOOST_TEST(file->values.at("json").texts.front() == "true");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_with_file_line_key_got_and_allowed) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"[race]\nwrokers = 4\n", "/etc/r.toml:2: unknown key: got race.wrokers (did you mean race.workers?), allowed: "},
+      {"[rase]\nworkers = 4\n", "unknown key: got rase.workers"},
+      {"wrkrs = 1\n", "/etc/r.toml:1: unknown key: got wrkrs"},
+      {"[race]\nworkers = 0\n", "/etc/r.toml:2: race.workers: got 0, allowed: a whole number from 1 to 10000"},
+      {"[race]\nworkers = \"4\"\n", "race.workers: got \"4\", allowed: a whole number"},
+      {"[race]\nworkers = 4.5\n", "race.workers: got 4.5"},
+      {"[race]\nworkers = [4]\n", "race.workers: got an array"},
+      {"[output]\nstream = \"most\"\n", "output.stream: got \"most\", allowed: all, winner, none"},
+      {"[output]\njson = 1\n", "output.json: got 1, allowed: true, false"},
+      {"race = 3\n", "unknown key: got race"},
+      {"[race\n", "/etc/r.toml:1: not TOML: "},
+      {"providers = 3\n", "providers: got a value"},
+      {"[providers.x]\nkidn = \"chat\"\n", "got providers.x.kidn (did you mean providers.x.kind?)"},
+      {"[providers.x]\nkind = \"smoke\"\n", "providers.x.kind: got \"smoke\", allowed: responses, chat, command, replay"},
+      {"[providers.x]\napi_key = \"sk-1\"\n", "a key must not stand in this file; allowed: api_key_env"},
+      {"[providers.x.headers]\nAuthorization = \"Bearer sk-1\"\n", "a key must not stand in this file"},
+  };
+  for (const auto& [toml, expected] : cases) {
+    const auto text = error_in(toml);
+    BOOST_TEST_INFO(text);
+    BOOST_TEST(text.find(expected) != std::string::npos);
+    BOOST_TEST(text.find("sk-1") == std::string::npos);
+    BOOST_TEST(text.find('\n') == std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_stronger_source_wins_at_every_step) {
+  const auto files = files_of({{"given.toml", "[race]\nworkers = 5\n"},
+                               {"regatta.toml", "[race]\nworkers = 6\nmax_iters = 7\n"},
+                               {"xdg.toml", "[race]\nworkers = 8\nmax_iters = 9\ndeadline_s = 60\n[llm]\nmodel = \"m0\"\n"}});
+  const auto env = env_of({{"REGATTA_WORKERS", "4"}, {"OPENAI_MODEL", "m1"}, {"REGATTA_QUIET", ""}});
+  const auto value = [&](const flag_values& flags, const environment& from, const char* name) {
+    return settings::resolve(flags, from, files)->at(name);
+  };
+  BOOST_TEST(value({{"workers", {"3"}}}, env, "workers").values.front() == "3");
+  BOOST_TEST(value({{"workers", {"3"}}}, env, "workers").source == "--workers");
+  BOOST_TEST(value({}, env, "workers").values.front() == "4");
+  BOOST_TEST(value({}, env, "workers").source == "REGATTA_WORKERS");
+  BOOST_TEST(value({}, {}, "workers").values.front() == "5");
+  BOOST_TEST(value({}, {}, "workers").source == "given.toml:2");
+  BOOST_TEST(value({}, {}, "max-iters").values.front() == "7");
+  BOOST_TEST(value({}, {}, "deadline").values.front() == "60");
+  BOOST_TEST(value({}, env, "model").values.front() == "m1");
+  BOOST_TEST(value({}, env_of({{"OPENAI_MODEL", "m1"}, {"REGATTA_MODEL", "m2"}}), "model").values.front() == "m2");
+  BOOST_TEST(value({}, {}, "model").values.front() == "m0");
+  BOOST_TEST(value({}, env, "stage").source == "default");
+  BOOST_TEST(value({}, env, "quiet").source == "default");
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_flag_or_variable_is_named_with_got_and_allowed) {
+  const auto error = [](const flag_values& flags, const environment& env) {
+    return text_of(settings::resolve(flags, env, {}).error());
+  };
+  BOOST_TEST(error({{"workers", {"many"}}}, {}) == "--workers: got \"many\", allowed: a whole number from 1 to 10000");
+  BOOST_TEST(error({}, env_of({{"REGATTA_STREAM", "most"}})) == "REGATTA_STREAM: got \"most\", allowed: all, winner, none");
+  BOOST_TEST(error({{"temperature", {"0.2,hot"}}}, {}) == "--temperature: got \"hot\", allowed: a number from 0 to 2");
+  BOOST_TEST(error({{"python", {""}}}, {}) == "--python: got \"\", allowed: a text that is not empty");
+}
+
+BOOST_AUTO_TEST_CASE(an_env_file_is_read_only_if_it_is_private) {
+  const test::scratch_folder folder;
+  const auto path = folder.write(".env", "# keys\nexport OPENAI_API_KEY=\"sk-2\"\r\nA = 'b c'\nNOISE\n=x\nHERE=late\n");
+  auto env = env_of({{"HERE", "first"}});
+  std::string warning;
+  BOOST_REQUIRE(add_env_file(env, path, warning));
+  BOOST_TEST(warning == "");
+  BOOST_TEST(value_of(env, "OPENAI_API_KEY") == "sk-2");
+  BOOST_TEST(env.at("OPENAI_API_KEY").source == path);
+  BOOST_TEST(value_of(env, "A") == "b c");
+  BOOST_TEST(value_of(env, "HERE") == "first");
+  BOOST_TEST(env.size() == 3U);
+
+  const auto open = folder.write("open.env", "OPENAI_API_KEY=sk-3\n", 0644);
+  environment none;
+  BOOST_REQUIRE(add_env_file(none, open, warning));
+  BOOST_TEST(none.empty());
+  BOOST_TEST(warning.find("chmod 600 " + open) != std::string::npos);
+  BOOST_TEST(warning.find("0644") != std::string::npos);
+  BOOST_TEST(static_cast<bool>(add_env_file(none, folder / "absent", warning)));
+}
+
+BOOST_AUTO_TEST_CASE(a_given_file_must_exist_and_the_others_need_not) {
+  const test::scratch_folder folder;
+  const auto env = env_of({{"XDG_CONFIG_HOME", folder.path().c_str()}});
+  BOOST_TEST(!read_config_files(folder / "absent.toml", env).engaged());
+  folder.write("regatta/config.toml", "[race]\nworkers = 2\n");
+  const auto given = folder.write("given.toml", "[race]\nworkers = 3\n");
+  const auto files = read_config_files(given, env);
+  BOOST_REQUIRE(files.engaged());
+  BOOST_REQUIRE(files->size() >= 2U);
+  BOOST_TEST(files->front().path == given);
+  BOOST_TEST(files->back().path == folder / "regatta/config.toml");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace regatta::cli
