@@ -23,6 +23,9 @@ ec code_of(const caf::error& x) {
 }
 
 std::string text_of(const caf::error& x) {
+  if (!x) {
+    return {};
+  }
   if (x.context().match_elements<std::string>()) {
     return x.context().get_as<std::string>(0);
   }
