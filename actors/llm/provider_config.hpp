@@ -39,10 +39,18 @@ struct provider_config {
   std::string working_dir;        ///< `command`: where it runs; empty: a fresh folder.
 
   std::string recording;    ///< `replay`: path of a `regatta-recording/1` file.
+  /// `replay`: hand replies out in the order of docs/recordings.md, so that the winner does not depend on the
+  /// machine's speed. False: each one at once.
+  bool ordered = true;
 
   std::uint32_t concurrency = 64;         ///< Calls at once.
   std::uint32_t max_output_tokens = 32'000;  ///< Sent unless the worker's choice names another.
   std::uint32_t tries = 5;                ///< Of one call, retries included, for outcomes that a second try may mend.
+  /// How long one call waits out 429s, which use no tries up. Limits per minute clear within minutes; half an hour
+  /// of them is a limit per day. Judgement.
+  std::chrono::milliseconds rate_limit_patience{1'800'000};
+  /// Name lookup, TCP and TLS; part of `first_timeout`. libcurl's default is 300 s.
+  std::chrono::milliseconds connect_timeout{30'000};
   /// Silence between pieces of content. 120 s: KernelAgent's `llm_timeout_s`; reasoning models think silently.
   std::chrono::milliseconds idle_timeout{120'000};
   /// From sent to the first piece.

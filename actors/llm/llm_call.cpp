@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/llm/llm_call.hpp"
+
+#include "actors/llm/responses_codec.hpp"
+#include "actors/llm/utf8_text.hpp"
+#include "messages/limits.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace regatta {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+/// Several tokens per message: an eye sees no difference, and the race has a fifth of the work.
+constexpr auto delta_interval = 20ms;
+/// Twice as often as promised, so that one late timer is no broken promise.
+constexpr auto progress_every = milliseconds{progress_interval} / 2;
+/// A server that has sent the wire's last event closes its stream at once, or never.
+constexpr auto closing_grace = 1s;
+/// Usage follows `finish_reason` within one event; a server that sends none may keep the stream open.
+constexpr auto usage_grace = 5s;
+/// Longer than the command runner's own limit on a kill (5 s).
+constexpr auto stop_timeout = 8s;
+
+std::string seconds(milliseconds x) {
+  return std::to_string(x.count() / 1000) + " s";
+}
+
+}  // namespace
+
+llm_call::llm_call(call_id id, prompt ask, const provider_config& provider, moment now)
+    : id_{id},
+      ask_{std::move(ask)},
+      key_{ask_.race, ask_.worker, ask_.round, ask_.attempt},
+      provider_{&provider},
+      accepted_at_{now.at} {}
+
+void llm_call::start_try(std::uint64_t try_id, moment now) {
+  state_ = call_state::running;
+  try_id_ = try_id;
+  ++tries_;
+  sent_at_ = now.at;
+  last_life_.reset();
+  finished_at_.reset();
+  first_text_at_.reset();
+  text_.clear();
+  told_ = 0;
+  http_.reset();
+  if (provider_->kind == provider_kind::responses || provider_->kind == provider_kind::chat) {
+    http_.emplace(provider_->kind, output_cap_of(ask_.choice, *provider_));
+  }
+}
+
+void llm_call::append(std::string_view text, time_point now) {
+  text_ += text;
+  on_life(now);
+  note_text(now);
+}
+
+void llm_call::note_text(time_point now) {
+  if (!first_text_at_ && !text().empty()) {
+    first_text_at_ = now;
+  }
+  if (!finished_at_ && http_ && (http_->is_finished() || http_->is_settled())) {
+    finished_at_ = now;
+  }
+}
+
+std::optional<llm_outcome> llm_call::overdue(time_point now, std::string& why) const {
+  if (state_ != call_state::running || finished_at_ || provider_->kind == provider_kind::replay) {
+    return std::nullopt;
+  }
+  if (now - sent_at_ >= provider_->total_timeout) {
+    why = "not ended within total_timeout (" + seconds(provider_->total_timeout) + ")";
+  } else if (!last_life_ && now - sent_at_ >= provider_->first_timeout) {
+    why = "nothing within first_timeout (" + seconds(provider_->first_timeout) + ")";
+  } else if (last_life_ && now - *last_life_ >= provider_->idle_timeout) {
+    why = "silent for idle_timeout (" + seconds(provider_->idle_timeout) + ")";
+  } else {
+    return std::nullopt;
+  }
+  return llm_outcome::timed_out;
+}
+
+bool llm_call::is_lingering(time_point now) const {
+  if (state_ != call_state::running || !finished_at_) {
+    return false;
+  }
+  return now - *finished_at_ >= (http_->is_settled() ? closing_grace : usage_grace);
+}
+
+void llm_call::stop(std::optional<llm_outcome> as, std::string why, time_point now) {
+  if (state_ == call_state::running) {
+    state_ = call_state::stopping;
+    stopped_at_ = now;
+  }
+  // A withdrawal counts more than a limit or a settled reply before it.
+  if (!stop_outcome_ || as == llm_outcome::cancelled) {
+    stop_outcome_ = as;
+    stop_why_ = std::move(why);
+  }
+}
+
+bool llm_call::is_stuck(time_point now) const {
+  return state_ == call_state::stopping && now - *stopped_at_ >= stop_timeout;
+}
+
+try_result llm_call::conclude(try_result result) const {
+  if (stop_outcome_) {
+    result.outcome = *stop_outcome_;
+    result.error = stop_why_;
+    result.is_permanent = true;
+  }
+  if (!http_) {
+    result.text = result.text.empty() ? text_ : result.text;
+  }
+  return result;
+}
+
+try_result llm_call::conclude_program(const program_ended& end) const {
+  try_result out;
+  out.text = repair_utf8(text_);
+  out.finish_reason = end.how == program_end::exited ? "exit " + std::to_string(end.code) : "";
+  const bool is_good = end.how == program_end::exited && end.code == 0;
+  if (is_good) {
+    const bool is_blank = out.text.find_first_not_of(" \t\r\n") == std::string::npos;
+    out.outcome = is_blank ? llm_outcome::empty : llm_outcome::replied;
+    out.error = is_blank ? "the program printed nothing" : "";
+  } else if (end.how == program_end::output_too_large) {
+    out.outcome = llm_outcome::malformed;
+    out.error = "the program printed more than " + std::to_string(reply_bytes) + " bytes; killed";
+  } else {
+    out.outcome = llm_outcome::program_failed;
+    const auto what = end.how == program_end::exited      ? "exit status " + std::to_string(end.code)
+                      : end.how == program_end::signalled ? "killed by signal " + std::to_string(end.code)
+                      : end.how == program_end::lost      ? std::string{"its watchdog was killed"}
+                                                          : std::string{};
+    out.error = what + (what.empty() || end.errors.empty() ? "" : ": ") + end.errors;
+  }
+  return conclude(std::move(out));
+}
+
+void llm_call::retry(bool is_shared, bool is_counted, milliseconds wait, std::string why, time_point now) {
+  retry_why_ = std::move(why);
+  counted_ += is_counted ? 1 : 0;
+  throttled_ += is_counted ? 0ms : wait;
+  state_ = is_shared ? call_state::queued : call_state::backing_off;
+  retry_at_ = now + wait;
+  stopped_at_.reset();
+  stop_outcome_.reset();
+}
+
+std::optional<prompt_delta> llm_call::take_delta(time_point now, bool is_last) {
+  const auto all = std::string_view{text()};
+  if (told_ >= all.size() || (!is_last && now - last_delta_ < delta_interval)) {
+    return std::nullopt;
+  }
+  const auto fresh = all.substr(told_);
+  const auto size = is_last ? fresh.size() : whole_characters(fresh);
+  if (size == 0) {
+    return std::nullopt;
+  }
+  told_ += size;
+  last_delta_ = now;
+  return prompt_delta{key_.race, key_.worker, key_.round, key_.attempt, repair_utf8(fresh.substr(0, size))};
+}
+
+prompt_phase llm_call::phase(time_point now, const provider_queue& queue) const {
+  switch (state_) {
+    case call_state::queued:
+      return queue.is_throttled(now) ? prompt_phase::throttled : prompt_phase::queued;
+    case call_state::backing_off:
+      return prompt_phase::throttled;
+    default:
+      return first_text_at_ ? prompt_phase::streaming : prompt_phase::sent;
+  }
+}
+
+std::optional<prompt_progress> llm_call::take_progress(moment now, const provider_queue& queue,
+                                                       const std::string& note) {
+  auto current = phase(now.at, queue);
+  if (current == prompt_phase::sent && !note.empty()) {
+    current = prompt_phase::queued;
+  }
+  if (last_progress_ && now.at - *last_progress_ < progress_every && current == last_phase_) {
+    return std::nullopt;
+  }
+  last_progress_ = now.at;
+  last_phase_ = current;
+  prompt_progress out{key_.race, key_.worker, key_.round, key_.attempt, current, text().size(), 0, note};
+  if (current == prompt_phase::throttled) {
+    const bool is_own = state_ == call_state::backing_off;
+    const auto until = is_own ? retry_at_ : queue.closed_until();
+    const auto wait = std::chrono::duration_cast<std::chrono::microseconds>(until - now.at).count();
+    out.until_us = now.utc_us + std::max<std::int64_t>(wait, 0);
+    out.note = is_own ? retry_why_ : queue.why();
+  }
+  return out;
+}
+
+prompt_ended llm_call::ended(try_result result, moment now) const {
+  prompt_ended out;
+  out.race = key_.race;
+  out.worker = key_.worker;
+  out.round = key_.round;
+  out.attempt = key_.attempt;
+  out.outcome = result.outcome;
+  out.text = std::move(result.text);
+  out.finish_reason = std::move(result.finish_reason);
+  out.response_id = std::move(result.response_id);
+  out.usage = result.usage;
+  out.error = presentable(result.error, provider_->api_key);
+  out.http_status = result.http_status;
+  out.tries = tries_;
+  out.first_text = first_text_at_ ? duration_cast<milliseconds>(*first_text_at_ - sent_at_) : 0ms;
+  out.elapsed = duration_cast<milliseconds>(now.at - accepted_at_);
+  return out;
+}
+
+}  // namespace regatta

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/llm/utf8_text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace regatta {
+
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+/// Enough for any provider's own words. Judgement.
+constexpr std::size_t error_text_bytes = 2'000;
+/// A shorter "secret" would blank out ordinary words; no provider issues such keys.
+constexpr std::size_t shortest_secret = 6;
+
+struct lead {
+  std::size_t length = 0;  ///< 0: cannot begin a character.
+  std::uint8_t low = 0x80;  ///< Allowed range of the second byte (Unicode 15, table 3-7).
+  std::uint8_t high = 0xBF;
+};
+
+lead lead_of(std::uint8_t byte) {
+  if (byte < 0x80) {
+    return {1};
+  }
+  if (byte >= 0xC2 && byte <= 0xDF) {
+    return {2};
+  }
+  if (byte >= 0xE0 && byte <= 0xEF) {
+    return {3, static_cast<std::uint8_t>(byte == 0xE0 ? 0xA0 : 0x80),
+            static_cast<std::uint8_t>(byte == 0xED ? 0x9F : 0xBF)};
+  }
+  if (byte >= 0xF0 && byte <= 0xF4) {
+    return {4, static_cast<std::uint8_t>(byte == 0xF0 ? 0x90 : 0x80),
+            static_cast<std::uint8_t>(byte == 0xF4 ? 0x8F : 0xBF)};
+  }
+  return {};
+}
+
+struct character {
+  std::size_t good = 0;  ///< Well-formed bytes from here; at least one is consumed even if none is good.
+  std::size_t wanted = 0;
+};
+
+character read_character(std::string_view rest) {
+  const auto first = lead_of(static_cast<std::uint8_t>(rest[0]));
+  if (first.length == 0) {
+    return {0, 1};
+  }
+  std::size_t good = 1;
+  for (; good < first.length && good < rest.size(); ++good) {
+    const auto byte = static_cast<std::uint8_t>(rest[good]);
+    const auto low = good == 1 ? first.low : std::uint8_t{0x80};
+    const auto high = good == 1 ? first.high : std::uint8_t{0xBF};
+    if (byte < low || byte > high) {
+      break;
+    }
+  }
+  return {good, first.length};
+}
+
+}  // namespace
+
+std::string repair_utf8(std::string_view bytes) {
+  std::string out;
+  out.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const auto next = read_character(bytes);
+    const auto used = std::max<std::size_t>(next.good, 1);
+    out += next.good == next.wanted ? bytes.substr(0, used) : replacement;
+    bytes.remove_prefix(used);
+  }
+  return out;
+}
+
+std::size_t whole_characters(std::string_view bytes) {
+  // A character has four bytes at most, so an unfinished one begins in the last three.
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
+    const auto start = bytes.size() - back;
+    const auto next = read_character(bytes.substr(start));
+    if (next.good == back && next.wanted > back) {
+      return start;
+    }
+  }
+  return bytes.size();
+}
+
+std::string_view text_tail(std::string_view text, std::size_t size) {
+  if (text.size() <= size) {
+    return text;
+  }
+  text.remove_prefix(text.size() - size);
+  while (!text.empty() && (static_cast<std::uint8_t>(text[0]) & 0xC0U) == 0x80U) {
+    text.remove_prefix(1);
+  }
+  return text;
+}
+
+std::string presentable(std::string_view text, std::string_view secret) {
+  std::string out{text};
+  if (secret.size() >= shortest_secret) {
+    for (auto at = out.find(secret); at != std::string::npos; at = out.find(secret, at)) {
+      out.replace(at, secret.size(), "[redacted]");
+    }
+  }
+  out = repair_utf8(out.substr(0, error_text_bytes));
+  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F; }, ' ');
+  return out;
+}
+
+}  // namespace regatta

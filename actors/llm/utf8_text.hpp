@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Text from outside made fit to be kept and shown. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace regatta {
+
+/// Every ill-formed sequence becomes U+FFFD; surrogates and overlong forms are ill-formed, NUL is not.
+std::string repair_utf8(std::string_view bytes);
+
+/// Length of the longest prefix that does not end inside a character that may still be completed.
+std::size_t whole_characters(std::string_view bytes);
+
+/// The last `size` bytes at most, beginning at a character.
+std::string_view text_tail(std::string_view text, std::size_t size);
+
+/// For error texts: `secret` blanked out wherever it stands, UTF-8 repaired, control characters (line ends too)
+/// replaced by spaces, cut to 2,000 bytes.
+std::string presentable(std::string_view text, std::string_view secret);
+
+}  // namespace regatta
