@@ -11,6 +11,8 @@
 
 #include <caf/actor_system.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -30,6 +32,11 @@ struct coordinator_config {
   /// Makes the gateway once the coordinator, its sink, exists.
   std::function<llm_gateway_actor(caf::actor_system&, prompt_sink_actor)> make_gateway;
   std::vector<node_entry> nodes;
+  /// UTC µs for the records; tests give a fixed one. Limits never use it.
+  std::function<std::int64_t()> wall_clock_us = [] {
+    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+    return std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count()};
+  };
 };
 
 /// The caller ends it with an exit message: every race is then stopped, nodes and gateway end, and only then does
