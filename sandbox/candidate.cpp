@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace regatta::sandbox {
@@ -24,8 +25,12 @@ namespace {
 
 constexpr int report_fd = 3;
 
+/// A hard limit that is lower already stays: raising it takes a right that even root may not have.
 void limit(__rlimit_resource_t what, std::uint64_t soft, std::uint64_t hard) {
-  const rlimit value{soft, hard};
+  rlimit value{};
+  check_step(::getrlimit(what, &value) == 0, "getrlimit " + std::to_string(static_cast<int>(what)));
+  value.rlim_max = std::min<rlim_t>(value.rlim_max, hard);
+  value.rlim_cur = std::min<rlim_t>(value.rlim_max, soft);
   check_step(::setrlimit(what, &value) == 0, "setrlimit " + std::to_string(static_cast<int>(what)));
 }
 

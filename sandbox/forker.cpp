@@ -114,10 +114,14 @@ private:
     for (auto at = first_procs; at < descriptors.size(); ++at) {
       ends.procs_files.push_back(std::move(descriptors[at]));
     }
+    ends.outer_uid = uid_;
+    ends.outer_gid = gid_;
     ends.forker_alive = alive_.get();
     run_init(std::move(ends), filter_);
   }
 
+  const uid_t uid_ = ::geteuid();
+  const gid_t gid_ = ::getegid();
   std::vector<sock_filter> filter_;
   unique_fd signals_;
   /// Every run's pid 1 holds the read end; only we hold the other.

@@ -9,6 +9,7 @@
 #include "sandbox/unique_fd.hpp"
 
 #include <linux/filter.h>
+#include <sys/types.h>
 
 #include <vector>
 
@@ -19,6 +20,9 @@ struct init_ends {
   unique_fd runner;  ///< The run's socket.
   unique_fd in, out, err;
   std::vector<unique_fd> procs_files;  ///< cgroup.procs to write ourselves into.
+  /// The forker's, asked before the clone: in a new user namespace without a map both read as nobody.
+  uid_t outer_uid = 0;
+  gid_t outer_gid = 0;
   int forker_alive = -1;               ///< Hangs up when the forker is dead.
 };
 

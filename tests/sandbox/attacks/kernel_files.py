@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+import glob
+import os
+import attack
+
+# The kernel's own checks say no to a slot uid; a sandbox with host uid 0 inside would fail here.
+for path in ["/proc/sys/kernel/core_pattern", "/proc/sys/vm/drop_caches", "/proc/sysrq-trigger", "/proc/sys/kernel/modprobe",
+             "/dev/kmsg", "/proc/kmsg", "/proc/kcore", "/proc/1/oom_score_adj"]:
+    attack.must_fail("open for writing " + path, lambda p=path: os.open(p, os.O_WRONLY))
+for pattern in ["/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/*/cgroup.procs", "/sys/kernel/*"]:
+    for path in glob.glob(pattern):
+        attack.must_fail("open for writing " + path, lambda p=path: os.open(p, os.O_WRONLY))
+attack.must_fail("raw disk", lambda: os.mknod("/tmp/disk", 0o60600, os.makedev(8, 0)))
+attack.must_fail("char device", lambda: os.mknod("/tmp/mem", 0o20600, os.makedev(1, 1)))
+attack.done()

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/sandbox/support/sandbox_fixture.hpp"
+
+#include "sandbox/cgroup.hpp"
+#include "sandbox/forker.hpp"
+#include "sandbox/linux_api.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <dirent.h>
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+#include <iterator>
+#include <sstream>
+#include <thread>
+
+namespace regatta::sandbox::test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string variable(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? otherwise : value;
+}
+
+bool is_required() {
+  return variable("REGATTA_REQUIRE", "").find("sandbox") != std::string::npos;
+}
+
+[[noreturn]] void leave_out(const std::string& why) {
+  std::fprintf(stderr, "SKIPPED: %s\n", why.c_str());
+  std::fflush(nullptr);
+  ::_exit(is_required() ? 1 : 0);
+}
+
+std::map<std::string, std::string> read_attacks() {
+  std::map<std::string, std::string> all;
+  const auto folder = fs::path{variable("REGATTA_SOURCE_DIR", ".")} / "tests/sandbox/attacks";
+  for (const auto& entry : fs::directory_iterator{folder}) {
+    std::ifstream in{entry.path()};
+    std::ostringstream text;
+    text << in.rdbuf();
+    all[entry.path().stem().string()] = text.str();
+  }
+  return all;
+}
+
+/// A uid that no other test program on this host has at the same time.
+void become_ordinary_user() {
+  constexpr uid_t first = 1'800'000'000;
+  const auto uid = first + static_cast<uid_t>(::getpid());
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 || ::setresuid(uid, uid, uid) != 0) {
+    leave_out("cannot become an ordinary user");
+  }
+  ::prctl(PR_SET_DUMPABLE, 1);
+}
+
+struct global_state {
+  global_state() {
+    attacks = read_attacks();
+    const auto wanted = variable("REGATTA_SANDBOX_TEST_LEVEL", "L4");
+    is_user = wanted == "L3-user";
+    if (!is_user && ::geteuid() != 0 && wanted == "L3-root") {
+      leave_out("level L3 as root needs root");
+    }
+    if (is_user && ::geteuid() == 0) {
+      become_ordinary_user();
+    }
+    state.level = is_user ? test_level::namespaced_user
+                          : wanted == "L4" ? test_level::full : test_level::namespaced_root;
+    state.facts = probe();
+    const auto needed = state.level == test_level::full ? level::full : level::namespaced;
+    if (state.facts.best < needed) {
+      leave_out("this host offers sandbox level " + to_string(state.facts.best) + ", not " + to_string(needed));
+    }
+    if (::access(variable("REGATTA_BIN_DIR", ".").append("/regatta-sandbox").c_str(), X_OK) != 0) {
+      leave_out("regatta-sandbox cannot be run by this user");
+    }
+    make_canaries();
+    inspect_python();
+  }
+
+  ~global_state() {
+    std::error_code ignored;
+    fs::remove_all(state.folder, ignored);
+    fs::remove(state.canary_tmp, ignored);
+  }
+
+  void make_canaries() {
+    std::string folder = "/var/tmp/regatta-sandbox-test-XXXXXX";
+    state.folder = ::mkdtemp(folder.data());
+    state.secret = "sk-regatta-canary-" + std::to_string(::getpid());
+    state.canary = state.folder + "/secret.txt";
+    state.canary_tmp = "/tmp/regatta-canary-" + std::to_string(::getpid());
+    std::ofstream{state.canary} << state.secret << '\n';
+    std::ofstream{state.canary_tmp} << state.secret << '\n';
+    ::chmod(state.folder.c_str(), 0755);  // hidden by the sandbox, not by its mode
+    ::chmod(state.canary.c_str(), 0644);
+    ::setenv("API_KEY", state.secret.c_str(), 1);
+    ::setenv("HOME", state.folder.c_str(), 1);
+  }
+
+  void inspect_python() {
+    std::string error;
+    const std::string system = "/usr/bin/python3";
+    const auto path = ::access(system.c_str(), X_OK) == 0 ? system : variable("REGATTA_PYTHON", system);
+    auto found = inspect_interpreter(path, {}, error);
+    if (!found) {
+      leave_out("no Python: " + error);
+    }
+    state.python = *found;
+  }
+
+  std::map<std::string, std::string> attacks;
+  test_host state;
+  bool is_user = false;
+};
+
+global_state& global() {
+  static global_state state;
+  return state;
+}
+
+/// So that the level is settled, or the program left, before the first case.
+struct settle_host {
+  settle_host() { global(); }
+};
+BOOST_TEST_GLOBAL_FIXTURE(settle_host);
+
+std::string field_of(const std::string& pid, const std::string& key) {
+  std::istringstream lines{linux_api::read_file("/proc/" + pid + "/status")};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(key)) {
+      return line.substr(key.size());
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> all_pids() {
+  std::vector<std::string> pids;
+  for (const auto& entry : fs::directory_iterator{"/proc"}) {
+    const auto name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") == std::string::npos) {
+      pids.push_back(name);
+    }
+  }
+  return pids;
+}
+
+bool is_of_a_run(const std::string& pid) {
+  // Every process of a run, its pid 1 included, is in a pid namespace below ours, and its forker is ours or was.
+  std::istringstream fields{field_of(pid, "NSpid:")};
+  std::vector<std::string> pids{std::istream_iterator<std::string>{fields}, {}};
+  if (pids.size() < 2) {
+    return false;
+  }
+  return linux_api::read_file("/proc/" + pid + "/environ").find("REGATTA_TEST_MARK=" + std::to_string(::getpid())) !=
+         std::string::npos;
+}
+
+std::vector<std::string> files_outside() {
+  std::vector<std::string> files;
+  for (const char* folder : {"/tmp", "/dev/shm", "/usr/local", "/usr/local/bin", "/run"}) {
+    for (const auto& entry : fs::directory_iterator{folder}) {
+      const auto path = entry.path().string();
+      if (path.find("regatta-run-") != std::string::npos ||
+          path.find("mark" + std::to_string(::getpid())) != std::string::npos) {
+        files.push_back(path);
+      }
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> our_leaves() {
+  std::vector<std::string> leaves;
+  const auto places = find_cgroup_places();
+  for (const auto& place : {places.v2, places.v1_memory, places.v1_pids}) {
+    std::error_code ignored;
+    for (const auto& group : fs::directory_iterator{place.empty() ? "/nonexistent" : place, ignored}) {
+      if (group.path().filename().string().starts_with("regatta-" + std::to_string(::getpid()) + "-")) {
+        for (const auto& leaf : fs::directory_iterator{group.path(), ignored}) {
+          if (leaf.is_directory()) {
+            leaves.push_back(leaf.path().string());
+          }
+        }
+      }
+    }
+  }
+  return leaves;
+}
+
+template <class Test>
+bool eventually(Test test) {
+  for (int i = 0; i < 500; ++i) {
+    if (test()) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+  return test();
+}
+
+}  // namespace
+
+const test_host& host() {
+  return global().state;
+}
+
+runner_config config_for_level() {
+  runner_config config;
+  config.at_most = host().level == test_level::full ? level::full : level::namespaced;
+  config.require = config.at_most;
+  return config;
+}
+
+std::unique_ptr<runner> open_runner() {
+  std::string error;
+  auto made = runner::open(config_for_level(), host().facts, error);
+  BOOST_REQUIRE_MESSAGE(made, error);
+  return made;
+}
+
+std::string attack_source(const std::string& name) {
+  const auto found = global().attacks.find(name);
+  BOOST_REQUIRE_MESSAGE(found != global().attacks.end(), "no attack named " + name);
+  return found->second;
+}
+
+run_spec program_spec(std::vector<std::string> argv) {
+  run_spec spec;
+  spec.argv = std::move(argv);
+  spec.environment = candidate_environment({{"LANG", "C.UTF-8"}}, {});
+  spec.environment["REGATTA_TEST_MARK"] = std::to_string(::getpid());
+  spec.limits.wall = std::chrono::seconds{20};
+  spec.limits.memory = spec.limits.data = 1 * GiB;
+  return spec;
+}
+
+run_spec python_spec(const std::string& source) {
+  auto spec = program_spec({host().python.executable, "-u", "candidate_main.py"});
+  spec.readable = host().python.readable;
+  spec.files.push_back({"candidate_main.py", source});
+  return spec;
+}
+
+run_spec attack_spec(const std::string& name) {
+  auto spec = python_spec(attack_source(name));
+  spec.files.push_back({"attack.py", attack_source("attack")});
+  auto& variables = spec.environment;
+  // Reversed, or the attack would find the secret in its own environment.
+  variables["ATTACK_SECRET"] = std::string{host().secret.rbegin(), host().secret.rend()};
+  variables["ATTACK_CANARY"] = host().canary;
+  variables["ATTACK_CANARY_TMP"] = host().canary_tmp;
+  variables["ATTACK_HARNESS_PID"] = std::to_string(::getpid());
+  variables["ATTACK_MARK"] = "mark" + std::to_string(::getpid());
+  variables["ATTACK_PREFIX"] = host().python.base_prefix;
+  variables["ATTACK_MOST_PID"] = "5000";
+  return spec;
+}
+
+run_result run(runner& sandbox, run_spec spec) {
+  // Shared with the callback: it may come after a timeout of ours.
+  auto promise = std::make_shared<std::promise<run_result>>();
+  auto future = promise->get_future();
+  sandbox.start(std::move(spec), [promise](run_result result) { promise->set_value(std::move(result)); });
+  BOOST_REQUIRE(future.wait_for(std::chrono::seconds{60}) == std::future_status::ready);
+  return future.get();
+}
+
+std::vector<pid_t> survivors() {
+  std::vector<pid_t> found;
+  const auto forker = std::to_string(forker_pid());
+  std::istringstream children{linux_api::read_file("/proc/" + forker + "/task/" + forker + "/children")};
+  for (std::string pid; children >> pid;) {
+    // A zombie is gone but for the forker's wait.
+    if (field_of(pid, "State:\t").substr(0, 1) != "Z") {
+      found.push_back(static_cast<pid_t>(std::stol(pid)));
+    }
+  }
+  for (const auto& pid : all_pids()) {
+    const auto number = static_cast<pid_t>(std::stol(pid));
+    if (is_of_a_run(pid)) {
+      found.push_back(number);
+    }
+  }
+  return found;
+}
+
+bool are_all_gone() {
+  return eventually([] { return survivors().empty(); });
+}
+
+pid_t forker_pid() {
+  for (const auto& pid : all_pids()) {
+    const auto command = linux_api::read_file("/proc/" + pid + "/cmdline");
+    if (command.starts_with(forker_name) && field_of(pid, "PPid:\t") == std::to_string(::getpid())) {
+      return static_cast<pid_t>(std::stol(pid));
+    }
+  }
+  return -1;
+}
+
+leaves_nothing::leaves_nothing() : mounts_(linux_api::read_file("/proc/self/mountinfo")), files_(files_outside()) {}
+
+leaves_nothing::~leaves_nothing() noexcept(false) {
+  // At once, without waiting: a run that was reported is gone.
+  BOOST_TEST(survivors().empty());
+  BOOST_TEST(mounts_ == linux_api::read_file("/proc/self/mountinfo"));
+  BOOST_TEST(files_ == files_outside(), boost::test_tools::per_element());
+  // The kernel calls an empty group busy for some ms.
+  BOOST_TEST(eventually([] { return our_leaves().empty(); }));
+}
+
+bool is_skipped(const std::string& why) {
+  std::fprintf(stderr, "SKIPPED: %s\n", why.c_str());
+  BOOST_TEST(!is_required(), "REGATTA_REQUIRE names sandbox, but: " << why);
+  return true;
+}
+
+}  // namespace regatta::sandbox::test

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A real runner at the level that the test program was started for (REGATTA_SANDBOX_TEST_LEVEL: L4, L3-root or
+/// L3-user; as L3-user the program, started as root, first becomes an ordinary user), and looks from outside at what
+/// runs left behind. If the host cannot offer the level, the program says SKIPPED and ends, or fails if
+/// REGATTA_REQUIRE names `sandbox`.
+#pragma once
+
+#include "sandbox/interpreter.hpp"
+#include "sandbox/runner.hpp"
+
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace regatta::sandbox::test {
+
+enum class test_level { full, namespaced_root, namespaced_user };
+
+/// Shared by all cases of the program.
+struct test_host {
+  test_level level = test_level::full;
+  host_facts facts;
+  interpreter python;
+  std::string folder;         ///< Ours on disk, removed at the end.
+  std::string canary;         ///< A file with the secret in our HOME.
+  std::string canary_tmp;     ///< … and one in /tmp.
+  std::string secret;         ///< Also in our environment as API_KEY.
+};
+const test_host& host();
+
+runner_config config_for_level();
+/// Fails the test if it cannot be opened.
+std::unique_ptr<runner> open_runner();
+
+/// The text of a file in tests/sandbox/attacks, read before any right was given up.
+std::string attack_source(const std::string& name);
+
+/// A Python candidate with short limits: 20 s wall, 1 GiB.
+run_spec python_spec(const std::string& source);
+/// … from tests/sandbox/attacks.
+run_spec attack_spec(const std::string& name);
+/// Any program.
+run_spec program_spec(std::vector<std::string> argv);
+
+/// Starts and waits; 60 s are a failure.
+run_result run(runner& sandbox, run_spec spec);
+
+/// Processes that runs of this program left: in a pid namespace below ours, with our mark in their environment.
+std::vector<pid_t> survivors();
+/// Polls until there are none, 5 s at most: for what ends asynchronously after a SIGKILL of ours.
+bool are_all_gone();
+/// The forker's pid: the only child of ours that is named so.
+pid_t forker_pid();
+
+/// Checks mounts, cgroups and files against the state when the guard was made, and that no process is left.
+class leaves_nothing {
+public:
+  leaves_nothing();
+  ~leaves_nothing() noexcept(false);
+
+private:
+  std::string mounts_;
+  std::vector<std::string> files_;
+};
+
+/// True, and says so loudly, if something that the case needs is not there.
+bool is_skipped(const std::string& why);
+
+}  // namespace regatta::sandbox::test
