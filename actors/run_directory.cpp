@@ -166,8 +166,8 @@ void run_directory::on(const event&, const code_extracted& body) {
   }
   worker(body.worker).code = body.code;
   const auto folder = folder_of(body.worker) + "/artifacts/";
-  files_.put(folder + iteration(body.round) + "/code.py", body.code, file_care::lasting);
-  files_.put(folder + "latest/code.py", body.code, file_care::lasting);
+  files_.put(folder + iteration(body.round) + "/code.py", body.code);
+  files_.put(folder + "latest/code.py", body.code);
 }
 
 void run_directory::on(const event& x, const candidate_reserved& body) {

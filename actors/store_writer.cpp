@@ -97,14 +97,6 @@ caf::error store_writer::put_event(const event& x) {
                       x.race, x.seq, x.at_us, kind_of(x.body), body_of(x));
 }
 
-template <class... Ts>
-caf::error store_writer::change(std::string_view sql, const Ts&... xs) {
-  if (auto error = db_->execute(sql, xs...)) {
-    return error;
-  }
-  return db_->changes() == 0 ? fail(ec::store_failed, std::string{sql.substr(0, 40)} + ": no such row") : caf::error{};
-}
-
 caf::error store_writer::set_artifact(const race_id& race, const std::string& path) {
   return change("UPDATE races SET artifact_path = ? WHERE race_id = ?", path, race);
 }

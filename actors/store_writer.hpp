@@ -70,7 +70,13 @@ private:
   caf::error put_candidate(const source_digest& digest, const std::string& code);
   /// `execute` for an UPDATE that must find its row.
   template <class... Ts>
-  caf::error change(std::string_view sql, const Ts&... xs);
+  caf::error change(std::string_view sql, const Ts&... xs) {
+    if (auto error = db_->execute(sql, xs...)) {
+      return error;
+    }
+    return db_->changes() == 0 ? fail(ec::store_failed, std::string{sql.substr(0, 40)} + ": no such row")
+                               : caf::error{};
+  }
 
   std::unique_ptr<database> db_;
   std::string state_dir_;

@@ -116,8 +116,8 @@ try_result llm_call::conclude(try_result result) const {
     result.error = stop_why_;
     result.is_permanent = true;
   }
-  if (!http_) {
-    result.text = result.text.empty() ? text_ : result.text;
+  if (result.text.empty()) {
+    result.text = text();
   }
   return result;
 }

@@ -2,9 +2,9 @@
 #include "actors/llm/provider_error.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -58,16 +58,19 @@ llm_outcome by_client_status(std::uint32_t status, const std::string& words) {
 
 llm_outcome by_words(const std::string& words) {
   using enum llm_outcome;
-  static const std::array<std::pair<std::initializer_list<std::string_view>, llm_outcome>, 6> table{{
-      {{"insufficient_quota", "billing"}, budget_exhausted},
-      {{"rate_limit", "ratelimit", "throttling"}, rate_limited},
-      {{"authentication", "permission", "invalid_api_key"}, unauthorized},
-      {{"content_filter", "content_policy", "contentpolicyviolation"}, refused},
-      {{"invalid_request", "badrequest", "bad_request", "invalid_prompt", "not_found", "notfound"}, bad_request},
-      {{"timeout", "overloaded", "server_error", "unavailable"}, overloaded},
-  }};
-  for (const auto& [found, outcome] : table) {
-    if (has_any(words, found)) {
+  static constexpr std::pair<std::string_view, llm_outcome> table[] = {
+      {"insufficient_quota", budget_exhausted}, {"billing", budget_exhausted},
+      {"rate_limit", rate_limited},             {"ratelimit", rate_limited},
+      {"throttling", rate_limited},             {"authentication", unauthorized},
+      {"permission", unauthorized},             {"invalid_api_key", unauthorized},
+      {"content_filter", refused},              {"content_policy", refused},
+      {"contentpolicyviolation", refused},      {"invalid_request", bad_request},
+      {"badrequest", bad_request},              {"bad_request", bad_request},
+      {"invalid_prompt", bad_request},          {"not_found", bad_request},
+      {"notfound", bad_request},
+  };
+  for (const auto& [word, outcome] : table) {
+    if (words.find(word) != words.npos) {
       return outcome;
     }
   }

@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <ctime>
-#include <random>
 #include <string_view>
 
 namespace regatta {
@@ -129,12 +128,18 @@ std::optional<milliseconds> exhausted_reset(const header_list& headers, std::int
   return out;
 }
 
+/// splitmix64's last steps: neighbouring seeds give unrelated numbers.
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31U);
+}
+
 /// Doubled each time, then 50 to 100 % of it, so that many callers do not come back in step.
 milliseconds own_backoff(std::uint32_t failures, const retry_limits& limits, std::uint64_t seed) {
   const auto doublings = std::min<std::uint32_t>(failures == 0 ? 0 : failures - 1, 20);
   const auto full = std::min(limits.backoff_cap, limits.backoff_first * (1U << doublings));
-  std::minstd_rand random{static_cast<std::minstd_rand::result_type>(seed ^ (seed >> 32U))};
-  return milliseconds{std::uniform_int_distribution<std::int64_t>{full.count() / 2, full.count()}(random)};
+  return full / 2 + milliseconds{static_cast<std::int64_t>(mixed(seed) % static_cast<std::uint64_t>(full.count() / 2 + 1))};
 }
 
 std::string in_seconds(milliseconds wait) {
