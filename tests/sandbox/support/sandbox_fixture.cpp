@@ -186,24 +186,6 @@ std::vector<std::string> files_outside() {
   return files;
 }
 
-std::vector<std::string> our_leaves() {
-  std::vector<std::string> leaves;
-  const auto places = find_cgroup_places();
-  for (const auto& place : {places.v2, places.v1_memory, places.v1_pids}) {
-    std::error_code ignored;
-    for (const auto& group : fs::directory_iterator{place.empty() ? "/nonexistent" : place, ignored}) {
-      if (group.path().filename().string().starts_with("regatta-" + std::to_string(::getpid()) + "-")) {
-        for (const auto& leaf : fs::directory_iterator{group.path(), ignored}) {
-          if (leaf.is_directory()) {
-            leaves.push_back(leaf.path().string());
-          }
-        }
-      }
-    }
-  }
-  return leaves;
-}
-
 template <class Test>
 bool eventually(Test test) {
   for (int i = 0; i < 500; ++i) {
@@ -315,6 +297,20 @@ pid_t forker_pid() {
   return -1;
 }
 
+std::vector<std::string> cgroups_of(pid_t runner) {
+  std::vector<std::string> groups;
+  const auto places = find_cgroup_places();
+  for (const auto& place : {places.v2, places.v1_memory, places.v1_pids}) {
+    std::error_code ignored;
+    for (const auto& group : fs::directory_iterator{place.empty() ? "/nonexistent" : place, ignored}) {
+      if (group.path().filename().string().starts_with("regatta-" + std::to_string(runner) + "-")) {
+        groups.push_back(group.path().string());
+      }
+    }
+  }
+  return groups;
+}
+
 leaves_nothing::leaves_nothing() : mounts_(linux_api::read_file("/proc/self/mountinfo")), files_(files_outside()) {}
 
 leaves_nothing::~leaves_nothing() noexcept(false) {
@@ -322,8 +318,8 @@ leaves_nothing::~leaves_nothing() noexcept(false) {
   BOOST_TEST(survivors().empty());
   BOOST_TEST(mounts_ == linux_api::read_file("/proc/self/mountinfo"));
   BOOST_TEST(files_ == files_outside(), boost::test_tools::per_element());
-  // The kernel calls an empty group busy for some ms.
-  BOOST_TEST(eventually([] { return our_leaves().empty(); }));
+  // Of runners that are still open the group itself is there; declare the guard before the runner.
+  BOOST_TEST(eventually([] { return cgroups_of(::getpid()).empty(); }));
 }
 
 bool is_skipped(const std::string& why) {

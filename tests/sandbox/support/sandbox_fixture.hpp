@@ -54,6 +54,9 @@ bool are_all_gone();
 /// The forker's pid: the only child of ours that is named so.
 pid_t forker_pid();
 
+/// Groups, or leaves in them, that the runner of this process made.
+std::vector<std::string> cgroups_of(pid_t runner);
+
 /// Checks mounts, cgroups and files against the state when the guard was made, and that no process is left.
 class leaves_nothing {
 public:
