@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -109,6 +110,19 @@ public:
     *unread_ += size;
     const auto give_back = [unread = unread_, size](const void*) { *unread -= size; };
     sink(exchange_body{id_, std::exchange(pending_, {}), std::shared_ptr<const void>{this, give_back}});
+  }
+
+  /// Streams of one HTTP/2 connection have the same; 0 before it is connected.
+  long local_port() const {
+    long port = 0;
+    curl_easy_getinfo(easy_, CURLINFO_LOCAL_PORT, &port);
+    return std::max(port, 0L);
+  }
+  void close_connection_with_it() { curl_easy_setopt(easy_, CURLOPT_FORBID_REUSE, 1L); }
+  /// Makes libcurl send what waits on this exchange's connection.
+  void flush_connection() {
+    curl_easy_pause(easy_, CURLPAUSE_RECV);
+    curl_easy_pause(easy_, CURLPAUSE_CONT);
   }
 
   void resume_if_read() {
@@ -311,8 +325,33 @@ private:
       curl_multi_add_handle(multi_, exchange->handle());
       open_.emplace(id, std::move(exchange));
     }
-    for (const auto id : to_cancel) {
-      end(id, {id, exchange_end::cancelled, ""});
+    if (!to_cancel.empty()) {
+      cancel_all(to_cancel);
+    }
+  }
+
+  /// Removing a running handle closes its HTTP/1.1 connection or resets its HTTP/2 stream. libcurl 7.88 only queues the
+  /// reset: it goes out when a neighbour on the connection is flushed, and without one the connection must be closed.
+  void cancel_all(const std::vector<exchange_id>& ids) {
+    std::map<long, std::size_t> streams;
+    for (const auto& [id, exchange] : open_) {
+      ++streams[exchange->local_port()];
+    }
+    std::set<long> to_flush;
+    for (const auto id : ids) {
+      if (const auto it = open_.find(id); it != open_.end()) {
+        const auto port = it->second->local_port();
+        if (--streams[port] == 0) {
+          it->second->close_connection_with_it();
+        }
+        to_flush.insert(port);
+        end(id, {id, exchange_end::cancelled, ""});
+      }
+    }
+    for (auto it = open_.begin(); it != open_.end() && !to_flush.empty(); ++it) {
+      if (const auto port = it->second->local_port(); port != 0 && to_flush.erase(port) != 0) {
+        it->second->flush_connection();
+      }
     }
   }
 
@@ -347,7 +386,6 @@ private:
     }
   }
 
-  /// Removing a running handle closes its HTTP/1.1 connection or resets its HTTP/2 stream.
   void end(exchange_id id, exchange_ended how) {
     const auto it = open_.find(id);
     if (it == open_.end()) {

@@ -41,12 +41,14 @@ import argparse
 import asyncio
 import json
 import os
+import queue
 import socket
 import ssl
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 
 
 def data_line(value, name=None):
@@ -133,10 +135,20 @@ class Imposter:
         self.left = [rule.get("times", float("inf")) for rule in rules]
         self.calls = 0
         self.events = []
+        # A thread of its own: a reader that lets the pipe fill up must not stop the server.
+        self.lines = queue.SimpleQueue()
+        threading.Thread(target=self.print_lines, daemon=True).start()
+
+    def print_lines(self):
+        while True:
+            try:
+                print(self.lines.get(), flush=True)
+            except OSError:
+                return
 
     def tell(self, event, **more):
         self.events.append({"event": event, **more})
-        print(json.dumps(self.events[-1]), flush=True)
+        self.lines.put(json.dumps(self.events[-1]))
 
     def pick(self, path, body):
         for i, rule in enumerate(self.rules):
