@@ -8,3 +8,7 @@ add_library(fake_nvml MODULE fake_nvml.cpp)
 target_link_libraries(fake_nvml PRIVATE regatta_build_flags)
 set_target_properties(fake_nvml PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 add_dependencies(node_unit_test fake_nvml)
+regatta_test(NAME node_sandbox_test LABEL integration TIMEOUT 300
+  SOURCES sandbox_main.cpp evaluator_sandbox_test.cpp source_checker_test.cpp
+  LIBRARIES regatta_node)
+add_dependencies(node_sandbox_test regatta-sandbox)
