@@ -83,8 +83,16 @@ class readable_set {
 public:
   void add(const std::string& path) {
     const auto found = resolve_on_host(path);
-    if (found.error == 0 && !is_system_path(found.real)) {
+    if (found.error != 0) {
+      return;
+    }
+    // A link outside the system's folders counts, too, wherever it leads.
+    const bool is_outside = !is_system_path(found.real);
+    if (is_outside) {
       real_.insert(found.real);
+    }
+    if (is_outside || std::any_of(found.links.begin(), found.links.end(),
+                                  [](const host_link& link) { return !is_system_path(link.path); })) {
       names_.insert(path);
     }
   }

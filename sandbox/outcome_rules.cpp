@@ -91,7 +91,10 @@ end_verdict judge_end(const end_facts& facts, const run_limits& limits) {
     return ended_by_itself(*facts.wait_status, facts, limits);
   }
   if (facts.killed) {
-    return killed_by_us(*facts.killed, limits);
+    auto verdict = killed_by_us(*facts.killed, limits);
+    // cgroup v1 kills one process and lets the rest wait for it.
+    verdict.reason += facts.oom_killed ? " (before that, a process was killed at the memory limit)" : "";
+    return verdict;
   }
   if (facts.oom_killed) {
     return out_of_memory(SIGKILL, "killed at ", limits);

@@ -150,9 +150,10 @@ void run_loop::main() {
 void run_loop::give_up() {
   while (!runs_.empty()) {
     auto& run = *runs_.begin()->second;
-    run.fail("not confirmed gone " + in_words(quiet_timeout) + " after the order to kill");
     auto result = run.result(config_.walls, {}, active_run::clock::now());
     result.outcome = outcome::sandbox_failed;
+    result.claim = claim::none;
+    result.reason = "not confirmed gone " + in_words(quiet_timeout) + " after the order to kill";
     const auto owned = std::move(runs_.begin()->second);
     runs_.erase(runs_.begin());
     owned->calls.done(std::move(result));
