@@ -154,7 +154,8 @@ try_result http_reply::on_end(const exchange_ended& end) {
   }
   auto result = judge(end);
   result.http_status = status_;
-  result.text = std::move(reply_.text);
+  // Kept here, too: its last piece may not have been shown yet.
+  result.text = reply_.text;
   result.finish_reason = std::move(reply_.finish_reason);
   result.response_id = std::move(reply_.response_id);
   result.usage = reply_.usage;
