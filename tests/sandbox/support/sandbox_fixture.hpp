@@ -68,7 +68,7 @@ private:
   std::vector<std::string> files_;
 };
 
-/// True, and says so loudly, if something that the case needs is not there.
-bool is_skipped(const std::string& why);
+/// Says loudly that a case is left out; fails it if REGATTA_REQUIRE names `feature`.
+void leave_out_case(const std::string& feature, const std::string& why);
 
 }  // namespace regatta::sandbox::test
