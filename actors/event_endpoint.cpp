@@ -31,8 +31,8 @@ bool has_listener(const sockaddr_un& address) {
   if (fd < 0) {
     return true;
   }
-  const bool is_refused = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
-                          errno == ECONNREFUSED;
+  const bool is_refused =
+      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 && errno == ECONNREFUSED;
   ::close(fd);
   return !is_refused;
 }
@@ -60,9 +60,8 @@ caf::expected<std::string> prepare_ipc(const std::string& endpoint) {
     return fail(ec::invalid_config, "event endpoint \"" + endpoint + "\": ipc:// wants an absolute path");
   }
   if (path.size() > longest_socket_path) {
-    return fail(ec::invalid_config, "event endpoint \"" + endpoint + "\": its path has " +
-                                        std::to_string(path.size()) + " bytes, a socket's may have " +
-                                        std::to_string(longest_socket_path));
+    return fail(ec::invalid_config, "event endpoint \"" + endpoint + "\": its path has " + std::to_string(path.size()) +
+                                        " bytes, a socket's may have " + std::to_string(longest_socket_path));
   }
   const auto folder = path.substr(0, path.rfind('/'));
   std::error_code ignored;
@@ -77,7 +76,8 @@ caf::expected<std::string> prepare_ipc(const std::string& endpoint) {
 }
 
 bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "[::1]" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos);
+  return host == "localhost" || host == "[::1]" ||
+         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos);
 }
 
 caf::expected<std::string> prepare_tcp(const std::string& endpoint) {
@@ -89,8 +89,9 @@ caf::expected<std::string> prepare_tcp(const std::string& endpoint) {
   const auto host = address.substr(0, colon);
   const auto port = address.substr(colon + 1);
   if (!is_loopback(host)) {
-    return fail(ec::invalid_config, "event endpoint \"" + endpoint + "\": only loopback addresses are served, as the "
-                                    "event socket has no authentication and events carry prompts and candidates");
+    return fail(ec::invalid_config, "event endpoint \"" + endpoint +
+                                        "\": only loopback addresses are served, as the "
+                                        "event socket has no authentication and events carry prompts and candidates");
   }
   std::uint16_t number = 0;
   const auto [end, why] = std::from_chars(port.data(), port.data() + port.size(), number);

@@ -7,7 +7,6 @@
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
-
 #include <sys/stat.h>
 #include <zmq.hpp>
 

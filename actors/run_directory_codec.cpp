@@ -185,9 +185,8 @@ std::string summary_json(const race_tally& race, const race_ended& ended) {
   out["standing"] = race.winner ? json(race.winner->standing) : json{};
   out["winner_round"] = race.winner ? json(race.winner->round) : json{};
   out["winner_digest"] = race.winner ? json(race.winner->digest.text) : json{};
-  out["problem"] = {{"name", race.spec.problem.name},
-                    {"path", race.spec.problem.path},
-                    {"digest", race.spec.problem.digest}};
+  out["problem"] = {
+      {"name", race.spec.problem.name}, {"path", race.spec.problem.path}, {"digest", race.spec.problem.digest}};
   out["stage"] = race.spec.stage.name;
   out["accept"] = name_of(race.spec.accept);
   add_place(out, race);

@@ -19,8 +19,7 @@ std::string metadata_json(const race_tally& race);
 std::string state_json(const worker_tally& worker);
 std::string reply_json(const reply_ended& reply);
 /// One line of iteration_<k>.stream.jsonl, with line end.
-std::string stream_record(const std::string& kind, const std::string& key, const std::string& text,
-                          std::int64_t at_us);
+std::string stream_record(const std::string& kind, const std::string& key, const std::string& text, std::int64_t at_us);
 std::string digest_json(const candidate_reserved& candidate, std::int64_t at_us);
 std::string evaluation_json(const evaluation& result, std::uint32_t attempt, const source_digest& digest,
                             bool is_accepted);

@@ -24,8 +24,8 @@ struct worker_tally {
   bool has_passed = false;
   std::optional<worker_end> end;
   std::string reason;
-  std::string last_why;  ///< Of its last failed round.
-  std::string code;      ///< Its last candidate, which its next evaluation runs.
+  std::string last_why;    ///< Of its last failed round.
+  std::string code;        ///< Its last candidate, which its next evaluation runs.
   std::string run_folder;  ///< Of its last evaluation: `attempt_…`.
   std::uint32_t run_round = 0;
   std::uint32_t run_attempt = 0;

@@ -2,8 +2,8 @@
 # store: SQLite, run directories and the event socket.
 add_library(regatta_store STATIC
   event_endpoint.cpp event_files.cpp event_publisher.cpp file_batch.cpp result_archive.cpp run_directory.cpp
-  run_directory_codec.cpp run_log.cpp store.cpp store_database.cpp store_journal.cpp store_owner.cpp store_reader.cpp
-  store_schema.cpp store_writer.cpp store_writer_facts.cpp)
+  run_directory_codec.cpp run_log.cpp store.cpp store_database.cpp store_journal.cpp store_migrations.cpp
+  store_owner.cpp store_reader.cpp store_schema.cpp store_writer.cpp store_writer_facts.cpp)
 target_sources(regatta_store PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES
   event_endpoint.hpp event_files.hpp event_publisher.hpp file_batch.hpp result_archive.hpp run_directory.hpp
   run_directory_codec.hpp run_log.hpp run_tally.hpp store.hpp store_database.hpp store_journal.hpp

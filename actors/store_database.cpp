@@ -24,9 +24,7 @@ std::string_view head_of(std::string_view sql) {
 
 /// Length of the well-formed sequence at `text[at]`, 0 if there is none (RFC 3629, table of section 4).
 std::size_t sequence_at(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
-  };
+  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
   const auto is_tail = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
     return byte(i) >= low && byte(i) <= high;
   };
@@ -83,7 +81,8 @@ bool result_row::is_null() const {
 }
 
 caf::expected<std::unique_ptr<database>> database::open(const std::string& path, database_access access) {
-  const int flags = access == database_access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int flags =
+      access == database_access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   std::unique_ptr<database> result{new database{raw}};
@@ -120,14 +119,15 @@ bool database::is_in_transaction() const {
 
 bool database::can_go_on() const {
   const int code = last_code_ & 0xFF;
-  return code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG;
+  return code == SQLITE_OK || code == SQLITE_DONE || code == SQLITE_CONSTRAINT || code == SQLITE_MISMATCH ||
+         code == SQLITE_TOOBIG;
 }
 
 sqlite3_stmt* database::prepare(std::string_view sql) {
   auto& slot = cache_[std::string{sql}];
   if (slot == nullptr) {
-    last_code_ = sqlite3_prepare_v3(raw_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &slot,
-                                    nullptr);
+    last_code_ =
+        sqlite3_prepare_v3(raw_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &slot, nullptr);
   }
   return slot;
 }

@@ -93,7 +93,8 @@ public:
   /// One statement without rows.
   template <class... Ts>
   caf::error execute(std::string_view sql, const Ts&... xs) {
-    return each(sql, [](result_row&) {}, xs...);
+    return each(
+        sql, [](result_row&) {}, xs...);
   }
 
   /// Calls `use(row)` for every row.

@@ -118,8 +118,8 @@ caf::expected<committed> store_journal::answer_from_database(const commit& x) {
     return std::move(found.error());
   }
   if (!*found || (*found)->last_seq < x.seq) {
-    return fail(ec::store_failed, "commit of event " + std::to_string(x.seq) + " of " + x.race.text +
-                                      ", which the store has not seen");
+    return fail(ec::store_failed,
+                "commit of event " + std::to_string(x.seq) + " of " + x.race.text + ", which the store has not seen");
   }
   return committed{x.race, x.seq, (*found)->artifact_path};
 }

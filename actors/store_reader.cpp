@@ -63,15 +63,16 @@ llm_call_row read_llm_call(result_row& row) {
   auto& usage = x.usage;
   row.read(x.worker, x.round, x.attempt, choice.provider, choice.model, choice.temperature, choice.seed,
            choice.max_output_tokens, choice.reasoning_effort, x.prompt_digest, x.outcome, x.finish_reason, x.error,
-           x.http_status, x.tries, usage.input_tokens, usage.output_tokens, usage.reasoning_tokens,
-           usage.cached_tokens, x.sent_us, x.first_text, x.elapsed);
+           x.http_status, x.tries, usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens,
+           x.sent_us, x.first_text, x.elapsed);
   return x;
 }
 
 template <class Row, class... Ts>
 caf::error collect(database& db, std::vector<Row>& out, Row (*read)(result_row&), const std::string& sql,
                    const Ts&... xs) {
-  return db.each(sql, [&](result_row& row) { out.push_back(read(row)); }, xs...);
+  return db.each(
+      sql, [&](result_row& row) { out.push_back(read(row)); }, xs...);
 }
 
 caf::error read_unconfirmed(database& db, race_row& race) {
@@ -150,12 +151,12 @@ caf::expected<std::vector<race_row>> store_reader::list_races(std::uint32_t limi
 caf::expected<race_id> store_reader::find_race(std::string_view run) {
   std::vector<std::string> ids;
   const auto use = [&](result_row& row) { row.read(ids.emplace_back()); };
-  const auto error =
-      run == "latest"
-          ? db_->each("SELECT race_id FROM races ORDER BY started_us DESC, race_id DESC LIMIT 1", use)
-          : db_->each("SELECT race_id FROM races WHERE race_id = ?1 OR substr(race_id, 1, length(?1)) = ?1 "
-                      "ORDER BY race_id <> ?1, race_id LIMIT 4",
-                      use, run);
+  const auto error = run == "latest"
+                         ? db_->each("SELECT race_id FROM races ORDER BY started_us DESC, race_id DESC LIMIT 1", use)
+                         : db_->each(
+                               "SELECT race_id FROM races WHERE race_id = ?1 OR substr(race_id, 1, length(?1)) = ?1 "
+                               "ORDER BY race_id <> ?1, race_id LIMIT 4",
+                               use, run);
   if (error) {
     return error;
   }

@@ -35,23 +35,23 @@ struct race_owner {
 
 struct race_row {
   race_id race;
-  std::string problem;       ///< Name.
+  std::string problem;  ///< Name.
   std::string problem_path;
   std::string problem_digest;
   std::string stage;
-  std::string accept;        ///< `claimed` or `verified`.
-  std::string run_dir;       ///< Absolute.
-  std::string version;       ///< Of the Regatta that ran it.
+  std::string accept;   ///< `claimed` or `verified`.
+  std::string run_dir;  ///< Absolute.
+  std::string version;  ///< Of the Regatta that ran it.
   std::uint32_t workers = 0;
-  std::uint32_t rounds = 0;  ///< Allowed for each worker.
+  std::uint32_t rounds = 0;     ///< Allowed for each worker.
   std::int64_t started_us = 0;  ///< UTC µs.
   std::int64_t ended_us = 0;    ///< 0: it runs, or its process died.
-  std::string end;           ///< Empty as `ended_us` is 0.
-  std::string reason;        ///< As in summary.json.
+  std::string end;              ///< Empty as `ended_us` is 0.
+  std::string reason;           ///< As in summary.json.
   worker_id winner;
   std::uint32_t winner_round = 0;
   source_digest winner_digest;
-  std::string standing;      ///< "claimed, not verified" or "verified"; empty without a winner.
+  std::string standing;  ///< "claimed, not verified" or "verified"; empty without a winner.
   std::string artifact_path;
   std::chrono::microseconds decided{};
   std::chrono::microseconds cancelled{};
@@ -74,7 +74,7 @@ struct worker_row {
   model_choice choice;
   std::string node;
   std::uint32_t starts = 0;
-  std::uint32_t round = 0;   ///< The last that it reached.
+  std::uint32_t round = 0;  ///< The last that it reached.
   std::string phase;
   std::string note;
   std::string end;
@@ -90,14 +90,14 @@ struct worker_row {
 struct round_row {
   worker_id worker;
   std::uint32_t round = 0;
-  std::string extraction;      ///< `found`, `no_code` …
+  std::string extraction;  ///< `found`, `no_code` …
   std::string extraction_note;
-  source_digest digest;        ///< Of the candidate; empty without one.
-  std::string duplicate;       ///< `unique` …; empty if it was not asked.
+  source_digest digest;   ///< Of the candidate; empty without one.
+  std::string duplicate;  ///< `unique` …; empty if it was not asked.
   worker_id duplicate_of;
-  std::string why;             ///< Of the failure; empty if it won or still runs.
+  std::string why;  ///< Of the failure; empty if it won or still runs.
   bool has_won = false;
-  bool was_accepted = false;   ///< Won, or passed after the race was decided.
+  bool was_accepted = false;  ///< Won, or passed after the race was decided.
 };
 
 struct evaluation_row {
@@ -131,7 +131,7 @@ struct llm_call_row {
   std::uint32_t attempt = 0;
   model_choice choice;
   std::string prompt_digest;
-  std::string outcome;       ///< Empty: in flight, or its process died.
+  std::string outcome;  ///< Empty: in flight, or its process died.
   std::string finish_reason;
   std::string error;
   std::uint32_t http_status = 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/store_schema.hpp"
 
-#include "actors/store_migrations.hpp"
-
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -74,9 +72,8 @@ caf::error migrate_one(database& db) {
   const auto version = pragma(db, "user_version");
   auto error = version ? caf::error{} : version.error();
   if (!error && *version < store_schema_version) {
-    error = db.script(std::string{store_migrations[static_cast<std::size_t>(*version)]} +
-                      "; PRAGMA application_id = " + std::to_string(store_application_id) +
-                      "; PRAGMA user_version = " + std::to_string(*version + 1));
+    error = db.script(std::string{store_migration(*version)} + "; PRAGMA application_id = " +
+                      std::to_string(store_application_id) + "; PRAGMA user_version = " + std::to_string(*version + 1));
   }
   if (!error) {
     error = db.script("COMMIT");
@@ -176,7 +173,8 @@ caf::expected<std::unique_ptr<database>> open_store_read_only(const std::string&
   }
   if (*version < store_schema_version) {
     return fail(ec::store_failed, "\"" + path + "\" has schema " + std::to_string(*version) + ", this program reads " +
-                                      std::to_string(store_schema_version) + ": the next race in it brings it up to date");
+                                      std::to_string(store_schema_version) +
+                                      ": the next race in it brings it up to date");
   }
   return db;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "actors/store_database.hpp"
+#include "actors/store_migrations.hpp"
 
 #include <caf/expected.hpp>
 
@@ -15,8 +16,6 @@
 
 namespace regatta {
 
-/// What this program writes and reads; `PRAGMA user_version` of a store that it made.
-inline constexpr std::int64_t store_schema_version = 1;
 /// `PRAGMA application_id`: "RGTA". Keeps us from writing into somebody else's database.
 inline constexpr std::int64_t store_application_id = 0x52475441;
 

@@ -54,8 +54,8 @@ caf::error store_writer::write_all(std::span<const event> batch, std::int64_t no
       if (!db_->can_go_on()) {
         return why;
       }
-      refused.emplace(x.race, fail(ec::store_failed, std::string{kind_of(x.body)} + " " + std::to_string(x.seq) + ": " +
-                                                         text_of(why)));
+      refused.emplace(x.race, fail(ec::store_failed,
+                                   std::string{kind_of(x.body)} + " " + std::to_string(x.seq) + ": " + text_of(why)));
       if (auto error = db_->execute("ROLLBACK TO one_event")) {
         return error;
       }
@@ -92,9 +92,10 @@ caf::error store_writer::write_one(const event& x) {
 }
 
 caf::error store_writer::put_event(const event& x) {
-  return db_->execute("INSERT INTO events(race_id, seq, at_us, kind, body) VALUES(?, ?, ?, ?, ?) "
-                      "ON CONFLICT DO NOTHING",
-                      x.race, x.seq, x.at_us, kind_of(x.body), body_of(x));
+  return db_->execute(
+      "INSERT INTO events(race_id, seq, at_us, kind, body) VALUES(?, ?, ?, ?, ?) "
+      "ON CONFLICT DO NOTHING",
+      x.race, x.seq, x.at_us, kind_of(x.body), body_of(x));
 }
 
 caf::error store_writer::set_artifact(const race_id& race, const std::string& path) {
@@ -102,9 +103,10 @@ caf::error store_writer::set_artifact(const race_id& race, const std::string& pa
 }
 
 caf::error store_writer::beat(std::int64_t now_us) {
-  return db_->execute("UPDATE races SET owner_heartbeat_us = ? WHERE ended_us IS NULL AND owner_pid = ? "
-                      "AND owner_start_ticks = ? AND owner_boot_id = ? AND owner_host = ?",
-                      now_us, owner_.pid, owner_.start_ticks, owner_.boot_id, owner_.host);
+  return db_->execute(
+      "UPDATE races SET owner_heartbeat_us = ? WHERE ended_us IS NULL AND owner_pid = ? "
+      "AND owner_start_ticks = ? AND owner_boot_id = ? AND owner_host = ?",
+      now_us, owner_.pid, owner_.start_ticks, owner_.boot_id, owner_.host);
 }
 
 caf::expected<std::optional<stored_race>> store_writer::find(const race_id& race) {

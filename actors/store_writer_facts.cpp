@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each fact changes in the tables.
 #include "actors/store_writer.hpp"
-
 #include "messages/codec.hpp"
 #include "messages/event_codec.hpp"
 
@@ -86,17 +85,19 @@ caf::error store_writer::on(const event& x, const code_extracted& body) {
     error = put_candidate(body.digest, body.code);
   }
   return error ? error
-               : change("UPDATE rounds SET extraction = ?, extraction_note = ?, digest = ? "
-                        "WHERE race_id = ? AND worker_id = ? AND round = ?",
-                        body.result, body.note, body.digest, x.race, body.worker, body.round);
+               : change(
+                     "UPDATE rounds SET extraction = ?, extraction_note = ?, digest = ? "
+                     "WHERE race_id = ? AND worker_id = ? AND round = ?",
+                     body.result, body.note, body.digest, x.race, body.worker, body.round);
 }
 
 caf::error store_writer::on(const event& x, const candidate_reserved& body) {
   auto error = touch_round(x, body.worker, body.round);
   return error ? error
-               : change("UPDATE rounds SET digest = ?, duplicate = ?, duplicate_of = ? "
-                        "WHERE race_id = ? AND worker_id = ? AND round = ?",
-                        body.digest, body.duplicate, body.owner, x.race, body.worker, body.round);
+               : change(
+                     "UPDATE rounds SET digest = ?, duplicate = ?, duplicate_of = ? "
+                     "WHERE race_id = ? AND worker_id = ? AND round = ?",
+                     body.digest, body.duplicate, body.owner, x.race, body.worker, body.round);
 }
 
 caf::error store_writer::on(const event& x, const candidate_evaluated& body) {
@@ -128,36 +129,41 @@ caf::error store_writer::on(const event& x, const candidate_evaluated& body) {
 caf::error store_writer::on(const event& x, const round_failed& body) {
   auto error = touch_round(x, body.worker, body.round);
   return error ? error
-               : change("UPDATE rounds SET why = ?, error_context = ?, ended_us = ? "
-                        "WHERE race_id = ? AND worker_id = ? AND round = ?",
-                        body.why, body.error_context, x.at_us, x.race, body.worker, body.round);
+               : change(
+                     "UPDATE rounds SET why = ?, error_context = ?, ended_us = ? "
+                     "WHERE race_id = ? AND worker_id = ? AND round = ?",
+                     body.why, body.error_context, x.at_us, x.race, body.worker, body.round);
 }
 
 caf::error store_writer::on(const event& x, const worker_finished& body) {
-  return change("UPDATE workers SET phase = 'ended', note = NULL, end = ?, reason = ?, ended_us = ? "
-                "WHERE race_id = ? AND worker_id = ?",
-                body.end, body.reason, x.at_us, x.race, body.worker);
+  return change(
+      "UPDATE workers SET phase = 'ended', note = NULL, end = ?, reason = ?, ended_us = ? "
+      "WHERE race_id = ? AND worker_id = ?",
+      body.end, body.reason, x.at_us, x.race, body.worker);
 }
 
 caf::error store_writer::on(const event& x, const winner_decided& body) {
   auto error = touch_round(x, body.worker, body.round);
   error = error ? error : put_candidate(body.digest, body.code);
   error = error ? error
-                : change("UPDATE rounds SET has_won = 1, was_accepted = 1, digest = ?, ended_us = ? "
-                         "WHERE race_id = ? AND worker_id = ? AND round = ?",
-                         body.digest, x.at_us, x.race, body.worker, body.round);
+                : change(
+                      "UPDATE rounds SET has_won = 1, was_accepted = 1, digest = ?, ended_us = ? "
+                      "WHERE race_id = ? AND worker_id = ? AND round = ?",
+                      body.digest, x.at_us, x.race, body.worker, body.round);
   return error ? error
-               : change("UPDATE races SET winner_worker = ?, winner_round = ?, winner_digest = ?, standing = ? "
-                        "WHERE race_id = ?",
-                        body.worker, body.round, body.digest, body.standing, x.race);
+               : change(
+                     "UPDATE races SET winner_worker = ?, winner_round = ?, winner_digest = ?, standing = ? "
+                     "WHERE race_id = ?",
+                     body.worker, body.round, body.digest, body.standing, x.race);
 }
 
 caf::error store_writer::on(const event& x, const runner_up& body) {
   auto error = touch_round(x, body.worker, body.round);
   return error ? error
-               : change("UPDATE rounds SET was_accepted = 1, digest = ?, ended_us = ? "
-                        "WHERE race_id = ? AND worker_id = ? AND round = ?",
-                        body.digest, x.at_us, x.race, body.worker, body.round);
+               : change(
+                     "UPDATE rounds SET was_accepted = 1, digest = ?, ended_us = ? "
+                     "WHERE race_id = ? AND worker_id = ? AND round = ?",
+                     body.digest, x.at_us, x.race, body.worker, body.round);
 }
 
 caf::error store_writer::on(const event& x, const race_cancelled& body) {
@@ -175,9 +181,10 @@ caf::error store_writer::on(const event& x, const race_ended& body) {
 }
 
 caf::error store_writer::touch_round(const event& x, const worker_id& worker, std::uint32_t round) {
-  return db_->execute("INSERT INTO rounds(race_id, worker_id, round, started_us) VALUES(?, ?, ?, ?) "
-                      "ON CONFLICT DO NOTHING",
-                      x.race, worker, round, x.at_us);
+  return db_->execute(
+      "INSERT INTO rounds(race_id, worker_id, round, started_us) VALUES(?, ?, ?, ?) "
+      "ON CONFLICT DO NOTHING",
+      x.race, worker, round, x.at_us);
 }
 
 caf::error store_writer::put_candidate(const source_digest& digest, const std::string& code) {

@@ -6,7 +6,6 @@
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>

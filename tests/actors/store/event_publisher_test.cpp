@@ -10,12 +10,10 @@
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
-
 #include <sys/stat.h>
 #include <zmq.hpp>
 

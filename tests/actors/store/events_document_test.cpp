@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "messages/event.hpp"
-
 #include "tests/actors/store/scratch_folder.hpp"
 #include "tests/actors/store/skip.hpp"
 

@@ -7,7 +7,6 @@
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
-
 #include <sys/stat.h>
 
 using namespace regatta;
@@ -158,7 +157,8 @@ BOOST_AUTO_TEST_CASE(a_run_has_the_candidate_its_output_and_its_record) {
     names.push_back(path.substr(path.find('/') + 1));
   }
   const std::vector<std::string> expected = {"EXEC_FINISHED",     "EXEC_STARTED",    "artifacts/out.csv",
-                                             "candidate_main.py", "evaluation.json", "stderr.txt", "stdout.txt"};
+                                             "candidate_main.py", "evaluation.json", "stderr.txt",
+                                             "stdout.txt"};
   BOOST_TEST(names == expected, boost::test_tools::per_element());
   const auto attempt = shell("ls " + it.folder + "/workers/worker_02/runs/iteration_2");
   const auto run = "workers/worker_02/runs/iteration_2/" + attempt.substr(0, attempt.size() - 1);
@@ -226,7 +226,8 @@ BOOST_AUTO_TEST_CASE(a_failed_packing_keeps_the_winner_and_says_why) {
 }
 
 BOOST_AUTO_TEST_CASE(no_name_from_outside_leaves_the_folder) {
-  for (const std::string evil : {"../../escape", "/etc/escape", "..", ".", "", "a/../../escape", "escape\n", ".hidden"}) {
+  for (const std::string evil :
+       {"../../escape", "/etc/escape", "..", ".", "", "a/../../escape", "escape\n", ".hidden"}) {
     scripted_race race{"run_1", 1};
     race.spec.workers.front().worker = worker_id{evil};
     auto result = scripted_race::result(true);
@@ -259,7 +260,9 @@ BOOST_AUTO_TEST_CASE(folders_and_files_belong_to_their_user_alone) {
 BOOST_AUTO_TEST_CASE(control_sequences_of_a_model_do_not_reach_logs) {
   scripted_race race{"run_1", 1};
   race.start();
-  race.add(reply_delta{make_worker_id(1), 1, 1, "a\x1b[31mred\xC2\x9B" "b\r\n"});
+  race.add(reply_delta{make_worker_id(1), 1, 1,
+                       "a\x1b[31mred\xC2\x9B"
+                       "b\r\n"});
   race.add(round_failed{make_worker_id(1), 1, "bad\n\x1b]0;title\x07", "context"});
   const projected it{race};
   BOOST_TEST(it.text("orchestrator/stream.log") == "[worker_01] a[31mredb\n\n");

@@ -96,8 +96,7 @@ public:
 
   scripted_race& win(std::uint32_t number, std::uint32_t round, const std::string& code, evaluation x = result(true)) {
     ask(number, round, "```python\n" + code + "```\n").find(number, round, code).evaluate(number, round, code, x);
-    return add(winner_decided{make_worker_id(number), round, digest_of_source(code), code, x,
-                              "claimed, not verified"});
+    return add(winner_decided{make_worker_id(number), round, digest_of_source(code), code, x, "claimed, not verified"});
   }
 
   scripted_race& finish(std::uint32_t number, worker_end end, const std::string& reason) {

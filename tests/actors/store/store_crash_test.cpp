@@ -4,7 +4,6 @@
 #include "tests/actors/store/why.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>

@@ -9,7 +9,6 @@
 #include "tests/actors/store/why.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -112,9 +111,8 @@ BOOST_AUTO_TEST_CASE(deltas_are_not_stored_and_every_other_event_is) {
     running_store store{state};
     store.tell(race);
   }
-  const auto deltas = std::count_if(race.events.begin(), race.events.end(), [](const auto& x) {
-    return std::holds_alternative<reply_delta>(x.body);
-  });
+  const auto deltas = std::count_if(race.events.begin(), race.events.end(),
+                                    [](const auto& x) { return std::holds_alternative<reply_delta>(x.body); });
   BOOST_TEST(deltas > 0);
   BOOST_TEST(number("SELECT count(*) FROM events") == static_cast<std::int64_t>(race.events.size()) - deltas);
   BOOST_TEST(number("SELECT count(*) FROM events WHERE json_extract(body, '$.kind') = kind") ==
@@ -269,7 +267,8 @@ BOOST_AUTO_TEST_CASE(texts_that_are_not_utf8_are_stored_readable) {
     store.tell(race);
   }
   BOOST_TEST(load("run_1").workers[1].reason == "bad \xEF\xBF\xBD\xEF\xBF\xBD bytes");
-  BOOST_TEST(well_formed_utf8("\xF0\x9F\x9A\xA3 \xED\xA0\x80") == "\xF0\x9F\x9A\xA3 \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  BOOST_TEST(well_formed_utf8("\xF0\x9F\x9A\xA3 \xED\xA0\x80") ==
+             "\xF0\x9F\x9A\xA3 \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_is_named_and_nothing_is_lost_once_there_is_room) {
