@@ -9,6 +9,7 @@
 #include "regatta_version.hpp"
 
 #include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
@@ -114,9 +115,10 @@ void close_orphan(coordinator_pointer self, const race_id& race, const std::stri
   }
 }
 
+/// Anonymous: an exit message from a linked actor takes the link down first, and its end would go unnoticed.
 void end_actor(coordinator_pointer self, const auto& actor) {
   self->state.awaited.insert(actor.address());
-  self->send_exit(actor, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
 }
 
 /// Races first, so that each can stop its candidates and finish its record; then whatever served them.

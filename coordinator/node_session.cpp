@@ -5,6 +5,7 @@
 #include "messages/limits.hpp"
 
 #include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
@@ -28,7 +29,8 @@ void on_exit(session_pointer self, const caf::exit_msg& msg) {
   if (msg.source == st.node) {
     self->quit(st.is_leaving ? caf::make_error(caf::exit_reason::user_shutdown) : msg.reason);
   } else if (!std::exchange(st.is_leaving, true)) {
-    self->send_exit(st.node, caf::exit_reason::user_shutdown);
+    // Anonymous: an exit message from a linked actor takes the link down first, and its end would go unnoticed.
+    caf::anon_send_exit(st.node, caf::exit_reason::user_shutdown);
     self->delayed_send(self, shutdown_timeout, wake_up{});
   }
 }

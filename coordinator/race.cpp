@@ -169,7 +169,9 @@ caf::result<accepted> on_prompt(race_pointer self, const prompt& msg) {
   if (refused) {
     return refused;
   }
-  return self->delegate(self->state.config.gateway, msg);
+  auto counted = msg;
+  counted.workers = static_cast<std::uint32_t>(self->state.config.rules.spec.workers.size());
+  return self->delegate(self->state.config.gateway, std::move(counted));
 }
 
 caf::result<reservation> on_reserve(race_pointer self, const reserve& msg) {

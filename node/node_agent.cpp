@@ -73,10 +73,11 @@ void perform(agent_pointer self, const cancel_runs& x) {
             [=](const caf::error&) { on_answer(0); });
 }
 
+/// Anonymous: an exit message from a linked actor takes the link down first, and its end would go unnoticed.
 void perform(agent_pointer self, const stop_workers& x) {
   for (const auto& [addr, hosted] : self->state.workers) {
     if (hosted.race == x.race) {
-      self->send_exit(hosted.handle, caf::exit_reason::user_shutdown);
+      caf::anon_send_exit(hosted.handle, caf::exit_reason::user_shutdown);
     }
   }
 }
@@ -96,8 +97,8 @@ void leave_if_done(agent_pointer self) {
   }
   const bool is_late = *st.leave_by <= self->clock().now();
   if ((st.rules->is_empty() || is_late) && !std::exchange(st.is_evaluator_told_to_end, true)) {
-    self->send_exit(st.config.checker, caf::exit_reason::user_shutdown);
-    self->send_exit(st.evaluator, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(st.config.checker, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(st.evaluator, caf::exit_reason::user_shutdown);
   }
   if (is_late || (st.is_evaluator_told_to_end && !st.has_evaluator)) {
     self->quit(caf::exit_reason::user_shutdown);
