@@ -96,8 +96,8 @@ private:
   std::uint64_t generation_ = 0;
   std::uint64_t question_ = 0;  ///< Number of the last one.
   bool must_kill_ = false;
-  std::string line_;            ///< Of the helper's output, not ended yet.
-  time_point deadline_;         ///< In `starting` and `asked`.
+  std::string line_;                 ///< Of the helper's output, not ended yet.
+  time_point deadline_;              ///< In `starting` and `asked`.
   std::optional<time_point> armed_;  ///< One timer at a time, however many texts are asked.
   std::uint32_t deaths_on_text_ = 0;
   std::uint32_t failed_starts_ = 0;

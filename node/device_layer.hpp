@@ -15,8 +15,8 @@ namespace regatta {
 
 /// From the driver's procfs; there as soon as the kernel module is loaded.
 struct driver_gpu {
-  std::string bus;     ///< `0000:19:00.0`
-  std::string uuid;    ///< Empty while the driver does not know it (never opened since the module was loaded).
+  std::string bus;   ///< `0000:19:00.0`
+  std::string uuid;  ///< Empty while the driver does not know it (never opened since the module was loaded).
   std::string model;
   std::optional<std::uint32_t> minor;
   bool is_excluded = false;  ///< The administrator took it out of use.
@@ -27,10 +27,10 @@ struct nvml_gpu {
   std::string uuid;
   std::string name;
   std::optional<std::uint32_t> minor;
-  std::uint64_t memory = 0;       ///< Bytes; 0: unknown.
-  std::uint64_t memory_used = 0;  ///< Bytes, by anybody.
+  std::uint64_t memory = 0;        ///< Bytes; 0: unknown.
+  std::uint64_t memory_used = 0;   ///< Bytes, by anybody.
   std::string compute_capability;  ///< "9.0"; empty if unknown.
-  bool is_split = false;          ///< MIG mode is on.
+  bool is_split = false;           ///< MIG mode is on.
 };
 
 enum class nvml_state : std::uint8_t {

@@ -56,7 +56,8 @@ std::chrono::microseconds waited(const run_entry& entry, run_entry::time_point u
 
 std::string one_line(std::string_view text) {
   auto result = clean_text(text);
-  std::ranges::replace_if(result, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::ranges::replace_if(
+      result, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return result;
 }
 
@@ -107,8 +108,8 @@ std::string gpu_host_failure(const sandbox::run_result& result) {
   if (result.outcome != outcome::exited_nonzero) {
     return {};
   }
-  const auto sign = std::ranges::find_if(
-      signs, [&](std::string_view x) { return result.stderr_kept.find(x) != std::string::npos; });
+  const auto sign =
+      std::ranges::find_if(signs, [&](std::string_view x) { return result.stderr_kept.find(x) != std::string::npos; });
   return sign == signs.end() ? std::string{} : "the host's CUDA driver failed: \"" + std::string{*sign} + "\"";
 }
 

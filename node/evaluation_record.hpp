@@ -29,7 +29,6 @@ evaluation make_evaluation(const run_entry& entry, const sandbox::run_result& re
                            const gpu* device, run_entry::time_point now);
 
 /// Of a run that never had a slot, as its race was cancelled.
-evaluation make_cancelled_evaluation(const run_entry& entry, const evaluator_config& config,
-                                     run_entry::time_point now);
+evaluation make_cancelled_evaluation(const run_entry& entry, const evaluator_config& config, run_entry::time_point now);
 
 }  // namespace regatta

@@ -97,10 +97,9 @@ void start_runs(self_pointer self) {
   auto& state = self->state;
   for (const auto number : state.book->place(self->clock().now())) {
     const auto& entry = *state.book->find(number);
-    state.handles[number] =
-        state.launcher->start(entry.what, state.device_of(entry), tell_when_gone(self, number));
-    self->send(state.config.sink, run_progress{entry.what.race, entry.what.worker, entry.what.round,
-                                               entry.what.attempt, true, 0, entry.held->slot});
+    state.handles[number] = state.launcher->start(entry.what, state.device_of(entry), tell_when_gone(self, number));
+    self->send(state.config.sink, run_progress{entry.what.race, entry.what.worker, entry.what.round, entry.what.attempt,
+                                               true, 0, entry.held->slot});
   }
   keep_ticking(self);
 }

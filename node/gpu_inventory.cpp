@@ -153,8 +153,7 @@ std::vector<gpu> restrict_to_visible(const std::vector<gpu>& gpus, const std::st
       entry.remove_suffix(1);
     }
     const auto found = named(gpus, entry);
-    const bool is_twice =
-        found && std::ranges::any_of(kept, [&](const gpu& x) { return x.uuid == found->uuid; });
+    const bool is_twice = found && std::ranges::any_of(kept, [&](const gpu& x) { return x.uuid == found->uuid; });
     if (is_twice) {
       return {};
     }

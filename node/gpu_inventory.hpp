@@ -13,9 +13,9 @@
 namespace regatta {
 
 struct gpu_inventory {
-  std::vector<gpu> gpus;                ///< Usable, in PCI bus order.
-  std::vector<std::string> left_out;    ///< One line for each GPU that is not usable: which, why, remedy.
-  std::vector<std::string> warnings;    ///< Usable all the same: memory in use by others, NVML silent …
+  std::vector<gpu> gpus;              ///< Usable, in PCI bus order.
+  std::vector<std::string> left_out;  ///< One line for each GPU that is not usable: which, why, remedy.
+  std::vector<std::string> warnings;  ///< Usable all the same: memory in use by others, NVML silent …
 };
 
 /// `environment` is our own. Its CUDA_VISIBLE_DEVICES (Slurm and people set it) restricts us as it does CUDA; an

@@ -11,8 +11,8 @@ namespace {
 constexpr std::size_t remembered_races = 10'000;
 
 run_progress progress_of(const run_entry& x, std::uint32_t ahead) {
-  return {x.what.race, x.what.worker,    x.what.round, x.what.attempt, x.held.has_value(),
-          ahead,       x.held ? x.held->slot : ""};
+  return {
+      x.what.race, x.what.worker, x.what.round, x.what.attempt, x.held.has_value(), ahead, x.held ? x.held->slot : ""};
 }
 
 }  // namespace

@@ -65,12 +65,12 @@ public:
   using time_point = run_entry::time_point;
 
   struct admission {
-    bool is_new = false;  ///< False: the very same run is waiting or running already.
+    bool is_new = false;                ///< False: the very same run is waiting or running already.
     std::optional<run_number> to_kill;  ///< A running run that the new one supersedes.
   };
   struct cancellation {
-    std::vector<run_entry> dropped;    ///< Were waiting; gone.
-    std::vector<run_number> to_kill;   ///< Were running; gone only when finished.
+    std::vector<run_entry> dropped;   ///< Were waiting; gone.
+    std::vector<run_number> to_kill;  ///< Were running; gone only when finished.
   };
 
   explicit run_book(const run_book_config& config);

@@ -142,8 +142,8 @@ void start_helper(self_pointer self, std::uint64_t generation) {
   auto on_end = [to = caf::weak_actor_ptr{self->ctrl()}, generation](const sandbox::run_result& result) {
     tell(to, helper_ended{generation, why_ended(result)});
   };
-  state.helper = state.config.runner->start_interactive(helper_spec(state), listener(self, generation),
-                                                        std::move(on_end));
+  state.helper =
+      state.config.runner->start_interactive(helper_spec(state), listener(self, generation), std::move(on_end));
 }
 
 void answer_waiting(checker_state& state) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/check_desk.hpp"
-#include "node/source_check_codec.hpp"
 
 #include "messages/limits.hpp"
+#include "node/source_check_codec.hpp"
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -174,8 +174,8 @@ BOOST_AUTO_TEST_CASE(a_helper_that_never_starts_fails_the_questions_after_some_t
 }
 
 BOOST_AUTO_TEST_CASE(a_helper_that_says_something_else_is_killed) {
-  for (const std::string& line : {std::string{"hello\n"}, good(99), std::string{"{\"id\": 0}\n"},
-                                  std::string{"[1]\n"}, std::string(5 * MiB, 'x')}) {
+  for (const std::string& line : {std::string{"hello\n"}, good(99), std::string{"{\"id\": 0}\n"}, std::string{"[1]\n"},
+                                  std::string(5 * MiB, 'x')}) {
     check_desk fresh{{10s, 3, 100ms, 30s}};
     std::swap(desk, fresh);
     desk.ask(1, {"text"}, now);
@@ -219,11 +219,10 @@ BOOST_AUTO_TEST_CASE(there_is_one_timer_however_many_texts_are_asked) {
 }
 
 BOOST_AUTO_TEST_CASE(answers_are_read_as_hostile) {
-  for (const char* line :
-       {"", "{", "{}", "null", R"({"id": -1})", R"({"id": "1"})", R"({"id": 1})",
-        R"({"id": 1, "parses": 1, "error": "", "definitions": [], "has_main": false})",
-        R"({"id": 1, "parses": true, "error": "", "definitions": [1], "has_main": false})",
-        R"({"id": 1, "parses": true, "error": "", "definitions": {}, "has_main": false})"}) {
+  for (const char* line : {"", "{", "{}", "null", R"({"id": -1})", R"({"id": "1"})", R"({"id": 1})",
+                           R"({"id": 1, "parses": 1, "error": "", "definitions": [], "has_main": false})",
+                           R"({"id": 1, "parses": true, "error": "", "definitions": [1], "has_main": false})",
+                           R"({"id": 1, "parses": true, "error": "", "definitions": {}, "has_main": false})"}) {
     BOOST_TEST(!decode_answer(line), line);
   }
   std::string many = R"({"id": 1, "parses": true, "error": "", "has_main": true, "definitions": ["a")";

@@ -35,7 +35,9 @@ std::string stubborn(const std::string& mark) {
          "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
          "code = 'import os, signal, time; os.setsid(); signal.signal(signal.SIGTERM, signal.SIG_IGN); "
          "time.sleep(3600)'\n"
-         "subprocess.Popen([sys.executable, '-c', code, '" + mark + "'])\n"
+         "subprocess.Popen([sys.executable, '-c', code, '" +
+         mark +
+         "'])\n"
          "time.sleep(3600)\n";
 }
 
@@ -52,9 +54,10 @@ BOOST_AUTO_TEST_CASE(a_candidate_that_passes_is_an_exit_with_a_claim) {
     return;
   }
   start_evaluator(1);
-  auto what = candidate("import problem, os, sys\n"
-                        "open('note.txt', 'w').write('kept')\n"
-                        "print(problem.answer, os.getcwd(), sys.flags.no_user_site, 'PASS', chr(0))\n");
+  auto what = candidate(
+      "import problem, os, sys\n"
+      "open('note.txt', 'w').write('kept')\n"
+      "print(problem.answer, os.getcwd(), sys.flags.no_user_site, 'PASS', chr(0))\n");
   what.keep = {"note.txt", "absent.txt"};
   const auto result = evaluate(what);
   BOOST_TEST(result.outcome == outcome::exited, result.reason << result.stderr_text);
@@ -108,9 +111,10 @@ BOOST_AUTO_TEST_CASE(a_cpu_slot_interprets_triton_and_hides_the_hosts_gpus) {
   host_environment["CUDA_VISIBLE_DEVICES"] = "3";
   host_environment["SECRET_KEY"] = "s";
   start_evaluator(1);
-  const auto result = evaluate(candidate("import os\n"
-                                         "print(os.environ.get('TRITON_INTERPRET'), 'CUDA_VISIBLE_DEVICES' in "
-                                         "os.environ, 'SECRET_KEY' in os.environ)\n"));
+  const auto result =
+      evaluate(candidate("import os\n"
+                         "print(os.environ.get('TRITON_INTERPRET'), 'CUDA_VISIBLE_DEVICES' in "
+                         "os.environ, 'SECRET_KEY' in os.environ)\n"));
   BOOST_TEST(result.stdout_text == "1 False False\n");
 }
 
@@ -124,9 +128,10 @@ BOOST_AUTO_TEST_CASE(a_gpu_slot_shows_its_own_nodes_and_no_variable) {
   gpu first{"GPU-first", "Fake", 0, 0, "9.0", {"/dev/full"}};
   gpu second{"GPU-second", "Fake", 1, 0, "9.0", {"/dev/tty"}};
   start_evaluator(1, {first, second});
-  const auto result = evaluate(candidate("import os\n"
-                                         "print(os.environ.get('TRITON_INTERPRET'), 'CUDA_VISIBLE_DEVICES' in "
-                                         "os.environ, os.path.exists('/dev/full'), os.path.exists('/dev/tty'))\n"));
+  const auto result =
+      evaluate(candidate("import os\n"
+                         "print(os.environ.get('TRITON_INTERPRET'), 'CUDA_VISIBLE_DEVICES' in "
+                         "os.environ, os.path.exists('/dev/full'), os.path.exists('/dev/tty'))\n"));
   BOOST_TEST(result.outcome == outcome::exited, result.reason);
   BOOST_TEST(result.stdout_text == "None False True False\n");
   BOOST_TEST(result.gpu_uuid == "GPU-first");

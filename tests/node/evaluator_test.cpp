@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/evaluator_actor.hpp"
-
 #include "tests/node/scripted_launcher.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/printing.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
-
-#include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <memory>

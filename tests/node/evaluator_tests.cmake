@@ -12,3 +12,5 @@ regatta_test(NAME node_sandbox_test LABEL integration TIMEOUT 300
   SOURCES sandbox_main.cpp evaluator_sandbox_test.cpp source_checker_test.cpp
   LIBRARIES regatta_node)
 add_dependencies(node_sandbox_test regatta-sandbox)
+regatta_test(NAME node_gpu_test LABEL gpu TIMEOUT 300 SOURCES gpu_test.cpp LIBRARIES regatta_node)
+add_dependencies(node_gpu_test regatta-sandbox)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/gpu_inventory.hpp"
-#include "node/host_devices.hpp"
 
 #include "messages/limits.hpp"
+#include "node/host_devices.hpp"
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -48,9 +48,9 @@ struct fake_host {
   }
   void add_gpu(const std::string& bus, const std::string& uuid, int minor, const std::string& excluded = "No") {
     fs::create_directories(root / "proc" / bus);
-    std::ofstream{root / "proc" / bus / "information"}
-        << "Model: \t\t NVIDIA H200\nIRQ:   \t\t 0\nGPU UUID: \t " << uuid << "\nBus Location: \t " << bus
-        << "\nDevice Minor: \t " << minor << "\nGPU Excluded:\t " << excluded << "\n";
+    std::ofstream{root / "proc" / bus / "information"} << "Model: \t\t NVIDIA H200\nIRQ:   \t\t 0\nGPU UUID: \t "
+                                                       << uuid << "\nBus Location: \t " << bus << "\nDevice Minor: \t "
+                                                       << minor << "\nGPU Excluded:\t " << excluded << "\n";
     add_node("nvidia" + std::to_string(minor));
   }
   void add_node(const std::string& name) { std::ofstream{root / "dev" / name}; }
@@ -160,8 +160,7 @@ BOOST_AUTO_TEST_CASE(an_index_among_unlike_gpus_is_read_in_bus_order_and_said_so
   host.driver[1].model = "Slow GPU";
   BOOST_TEST(find_gpus(host, {{"CUDA_VISIBLE_DEVICES", "0"}}).warnings.size() == 1U);
   BOOST_TEST(find_gpus(host, {{"CUDA_VISIBLE_DEVICES", "GPU-fake-0"}}).warnings.empty());
-  BOOST_TEST(
-      find_gpus(host, {{"CUDA_VISIBLE_DEVICES", "0"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}).warnings.empty());
+  BOOST_TEST(find_gpus(host, {{"CUDA_VISIBLE_DEVICES", "0"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}}).warnings.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

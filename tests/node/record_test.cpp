@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/clean_text.hpp"
 #include "node/evaluation_record.hpp"
-
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -50,10 +49,10 @@ BOOST_AUTO_TEST_CASE(valid_text_stays_as_it_is) {
 BOOST_AUTO_TEST_CASE(what_is_no_utf8_is_replaced) {
   BOOST_TEST(clean_text("a\0b"s) == "a" + bad + "b");
   BOOST_TEST(clean_text("\xFF\xFE") == bad + bad);
-  BOOST_TEST(clean_text("\xC0\xAF") == bad + bad);          // overlong
+  BOOST_TEST(clean_text("\xC0\xAF") == bad + bad);            // overlong
   BOOST_TEST(clean_text("\xED\xA0\x80") == bad + bad + bad);  // surrogate
-  BOOST_TEST(clean_text("\xF5\x80") == bad + bad);          // above U+10FFFF
-  BOOST_TEST(clean_text("x\xE2\x82") == "x" + bad);          // cut at the end
+  BOOST_TEST(clean_text("\xF5\x80") == bad + bad);            // above U+10FFFF
+  BOOST_TEST(clean_text("x\xE2\x82") == "x" + bad);           // cut at the end
   BOOST_TEST(clean_text("\xE2\x82y") == bad + "y");
   BOOST_TEST(clean_text("\xF0\x9F\x9A\xC3\xA9") == bad + "\xC3\xA9");
 }
@@ -63,9 +62,9 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(evaluation_record_rules)
 
 BOOST_AUTO_TEST_CASE(an_import_of_triton_is_seen_and_its_mention_is_not) {
-  for (const char* code : {"import triton", "  import triton.language as tl", "import torch, triton\n",
-                           "x = 1\nfrom triton import jit", "from triton.language import sum, max",
-                           "import torch; import triton"}) {
+  for (const char* code :
+       {"import triton", "  import triton.language as tl", "import torch, triton\n", "x = 1\nfrom triton import jit",
+        "from triton.language import sum, max", "import torch; import triton"}) {
     BOOST_TEST(imports_triton(code), code);
   }
   for (const char* code : {"", "# import triton", "import tritonx", "from torch import triton", "print('triton')",

@@ -10,13 +10,12 @@
 #include "sandbox/runner.hpp"
 #include "tests/support/printing.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/typed_event_based_actor.hpp>
-
-#include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -89,10 +89,11 @@ BOOST_AUTO_TEST_CASE(facts_of_each_text_come_in_order) {
     return;
   }
   start_checker();
-  const auto report = check({"class ModelNew: pass\nif True:\n  def kernel_function(): pass\n"
-                             "try:\n  def a(): pass\nexcept ImportError:\n  def b(): pass\n"
-                             "if __name__ == '__main__':\n  def not_at_import(): pass\n",
-                             "x = (\n", "", "return 1\n"});
+  const auto report =
+      check({"class ModelNew: pass\nif True:\n  def kernel_function(): pass\n"
+             "try:\n  def a(): pass\nexcept ImportError:\n  def b(): pass\n"
+             "if __name__ == '__main__':\n  def not_at_import(): pass\n",
+             "x = (\n", "", "return 1\n"});
   BOOST_REQUIRE_MESSAGE(report, (report ? "" : describe(report.error())));
   BOOST_TEST(report->facts.size() == 4U);
   BOOST_TEST(report->facts[0].parses);
@@ -113,8 +114,8 @@ BOOST_AUTO_TEST_CASE(bad_bytes_and_nesting_bombs_are_answers) {
   BOOST_TEST(facts_of(std::string("a = 1\0\n", 7)).error.find("null bytes") != std::string::npos);
   BOOST_TEST(!facts_of("x = '\xFF'\n").parses);
   BOOST_TEST(facts_of("\xEF\xBB\xBFx = 1\n").parses);
-  for (const auto& bomb : {std::string(100'000, '('), std::string(200'000, '-') + "1", "x = a" + repeated(".b", 200'000),
-                           "if 1: pass\n" + repeated("elif 1: pass\n", 20'000)}) {
+  for (const auto& bomb : {std::string(100'000, '('), std::string(200'000, '-') + "1",
+                           "x = a" + repeated(".b", 200'000), "if 1: pass\n" + repeated("elif 1: pass\n", 20'000)}) {
     const auto facts = facts_of(bomb);
     BOOST_TEST(!facts.parses);
     BOOST_TEST(!facts.error.empty());
@@ -167,6 +168,27 @@ BOOST_AUTO_TEST_CASE(a_helper_that_is_killed_is_replaced) {
   BOOST_TEST(facts_of("def f(): pass\n").definitions.at(0) == "f");
 }
 
+BOOST_AUTO_TEST_CASE(a_helper_that_is_killed_in_the_middle_of_a_text_costs_no_answer) {
+  if (!is_open()) {
+    return;
+  }
+  start_checker();
+  BOOST_TEST(facts_of("x = 1\n").parses);
+  caf::scoped_actor self{system};
+  const auto slow = "def f(): pass\n" + repeated("a = 1\n", 100'000);
+  self->send(checker, check_source{race_id{"race"}, {slow, "def g(): pass\n"}});
+  usleep(100'000);  // well within what the parser needs for it
+  for (const auto pid : helpers()) {
+    BOOST_TEST(kill(pid, SIGKILL) == 0);
+  }
+  self->receive(
+      [&](const source_report& x) {
+        BOOST_TEST(x.facts.at(0).definitions.at(0) == "f");
+        BOOST_TEST(x.facts.at(1).definitions.at(0) == "g");
+      },
+      caf::after(60s) >> [] { BOOST_TEST(false, "no answer"); });
+}
+
 BOOST_AUTO_TEST_CASE(an_interpreter_that_cannot_be_started_is_an_error_that_says_so) {
   if (!is_open()) {
     return;
@@ -192,8 +214,7 @@ BOOST_AUTO_TEST_CASE(many_questions_at_once_are_all_answered_and_too_many_texts_
     self->send(checker, check_source{race_id{"race"}, {"def f" + std::to_string(i) + "(): pass\n"}});
   }
   for (int i = 0; i < 200; ++i) {
-    self->receive([&](const source_report& x) { answered += x.facts.at(0).parses ? 1 : 0; },
-                  caf::after(30s) >> [] {});
+    self->receive([&](const source_report& x) { answered += x.facts.at(0).parses ? 1 : 0; }, caf::after(30s) >> [] {});
   }
   BOOST_TEST(answered == 200U);
   BOOST_TEST(code_of(check(std::vector<std::string>(65, "x")).error()) == ec::refused);
