@@ -45,10 +45,12 @@ resolved_path resolve_on_host(const std::string& path) {
       continue;
     }
     if (part == "..") {
-      result.real.resize(result.real.empty() ? 0 : result.real.rfind('/'));
+      result.real.erase(std::min(result.real.rfind('/'), result.real.size()));
       continue;
     }
-    const auto next = result.real + "/" + part;
+    auto next = result.real;
+    next += '/';
+    next += part;
     struct stat info {};
     if (::lstat(next.c_str(), &info) != 0) {
       result.error = errno;
@@ -72,7 +74,7 @@ resolved_path resolve_on_host(const std::string& path) {
     }
   }
   if (result.real.empty()) {
-    result.real = "/";
+    result.real.push_back('/');
   }
   return result;
 }
