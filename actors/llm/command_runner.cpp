@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/llm/command_runner.hpp"
 
+#include "actors/llm/order_box.hpp"
 #include "actors/llm/running_program.hpp"
 
 #include <poll.h>
@@ -11,7 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -78,18 +78,12 @@ public:
   }
 
   void start(program_id id, program_spec spec) {
-    {
-      const std::lock_guard lock{mutex_};
-      to_start_.emplace_back(id, std::move(spec));
-    }
+    orders_.start(id, std::move(spec));
     wake();
   }
 
   void cancel(program_id id) {
-    {
-      const std::lock_guard lock{mutex_};
-      to_cancel_.push_back(id);
-    }
+    orders_.cancel(id);
     wake();
   }
 
@@ -118,13 +112,7 @@ private:
   }
 
   void take_orders() {
-    std::vector<std::pair<program_id, program_spec>> to_start;
-    std::vector<program_id> to_cancel;
-    {
-      const std::lock_guard lock{mutex_};
-      to_start.swap(to_start_);
-      to_cancel.swap(to_cancel_);
-    }
+    auto [to_start, to_cancel] = orders_.take();
     for (auto& [id, spec] : to_start) {
       begin(id, std::move(spec));
     }
@@ -220,9 +208,7 @@ private:
   program_sink sink_;
   std::string lifeline_program_;
   owned_fd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  std::mutex mutex_;
-  std::vector<std::pair<program_id, program_spec>> to_start_;
-  std::vector<program_id> to_cancel_;
+  order_box<program_spec> orders_;
   std::map<program_id, std::unique_ptr<running_program>> programs_;
   std::atomic<bool> stop_{false};
   std::thread thread_;

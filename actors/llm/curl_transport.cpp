@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/llm/curl_transport.hpp"
 
+#include "actors/llm/head_reader.hpp"
+#include "actors/llm/order_box.hpp"
 #include "messages/limits.hpp"
 
 #include <curl/curl.h>
@@ -8,12 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
-#include <charconv>
 #include <csignal>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
@@ -31,7 +30,6 @@ constexpr int paused_poll_ms = 20;
 constexpr std::size_t unread_limit = 1 * MiB;
 /// All of one answer. An event of some 300 bytes per token makes 40 MiB of 128k tokens; six times that. Judgement.
 constexpr std::size_t total_limit = 256 * MiB;
-constexpr std::size_t header_limit = 200;
 constexpr const char* user_agent = "regatta";
 
 void init_curl_once() {
@@ -100,8 +98,8 @@ public:
   bool is_paused() const { return is_paused_; }
 
   void hand_out(const exchange_sink& sink) {
-    if (is_head_whole_ && !std::exchange(is_head_told_, true)) {
-      sink(exchange_head{id_, status_, std::move(headers_)});
+    if (head_.is_whole() && !std::exchange(is_head_told_, true)) {
+      sink(exchange_head{id_, head_.status(), head_.take_headers()});
     }
     if (pending_.empty()) {
       return;
@@ -139,7 +137,7 @@ public:
                                        CURLE_HTTP2_STREAM};
     long new_connections = 1;
     curl_easy_getinfo(easy_, CURLINFO_NUM_CONNECTS, &new_connections);
-    return !is_second_start_ && status_ == 0 && new_connections == 0 &&
+    return !is_second_start_ && head_.status() == 0 && new_connections == 0 &&
            std::find(resets.begin(), resets.end(), code) != resets.end();
   }
 
@@ -202,7 +200,10 @@ private:
   }
 
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* user) {
-    static_cast<curl_exchange*>(user)->take_header({data, size});
+    auto& self = *static_cast<curl_exchange*>(user);
+    if (self.head_.take({data, size})) {
+      self.touched_.push_back(self.id_);
+    }
     return size;
   }
 
@@ -219,37 +220,12 @@ private:
     return self.total_ > total_limit ? 0 : size;
   }
 
-  /// Several heads may come (100 Continue); the last before the body counts. Trailers are ignored.
-  void take_header(std::string_view line) {
-    while (line.ends_with('\n') || line.ends_with('\r')) {
-      line.remove_suffix(1);
-    }
-    if (is_head_whole_) {
-      return;
-    }
-    if (line.starts_with("HTTP/")) {
-      const auto space = std::min(line.find(' '), line.size() - 1);
-      std::from_chars(line.data() + space + 1, line.data() + line.size(), status_);
-      headers_.clear();
-    } else if (line.empty()) {
-      is_head_whole_ = status_ >= 200;
-      touched_.push_back(id_);
-    } else if (const auto colon = line.find(':'); colon != line.npos && headers_.size() < header_limit) {
-      std::string name{line.substr(0, colon)};
-      std::transform(name.begin(), name.end(), name.begin(),
-                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-      headers_.emplace_back(std::move(name), line.substr(std::min(line.find_first_not_of(' ', colon + 1), line.size())));
-    }
-  }
-
   exchange_id id_;
   http_request request_;
   std::vector<exchange_id>& touched_;
   CURL* easy_;
   curl_slist* header_lines_ = nullptr;
-  std::uint32_t status_ = 0;
-  header_list headers_;
-  bool is_head_whole_ = false;
+  head_reader head_;
   bool is_head_told_ = false;
   bool is_paused_ = false;
   bool is_second_start_ = false;
@@ -281,18 +257,12 @@ public:
   }
 
   void start(exchange_id id, http_request request) {
-    {
-      const std::lock_guard lock{mutex_};
-      to_start_.emplace_back(id, std::move(request));
-    }
+    orders_.start(id, std::move(request));
     curl_multi_wakeup(multi_);
   }
 
   void cancel(exchange_id id) {
-    {
-      const std::lock_guard lock{mutex_};
-      to_cancel_.push_back(id);
-    }
+    orders_.cancel(id);
     curl_multi_wakeup(multi_);
   }
 
@@ -313,13 +283,7 @@ private:
   }
 
   void take_orders() {
-    std::vector<std::pair<exchange_id, http_request>> to_start;
-    std::vector<exchange_id> to_cancel;
-    {
-      const std::lock_guard lock{mutex_};
-      to_start.swap(to_start_);
-      to_cancel.swap(to_cancel_);
-    }
+    auto [to_start, to_cancel] = orders_.take();
     for (auto& [id, request] : to_start) {
       auto exchange = std::make_unique<curl_exchange>(id, std::move(request), touched_);
       curl_multi_add_handle(multi_, exchange->handle());
@@ -401,9 +365,7 @@ private:
 
   exchange_sink sink_;
   CURLM* multi_ = nullptr;
-  std::mutex mutex_;
-  std::vector<std::pair<exchange_id, http_request>> to_start_;
-  std::vector<exchange_id> to_cancel_;
+  order_box<http_request> orders_;
   std::vector<exchange_id> touched_;
   std::map<exchange_id, std::unique_ptr<curl_exchange>> open_;
   std::atomic<bool> stop_{false};

@@ -114,8 +114,8 @@ void gateway_rules::start(provider_desk& desk, llm_call& call, moment now) {
     effects_.emplace_back(begin_exchange{try_id, make_request(ask, desk.config)});
   } else if (desk.config.kind == provider_kind::command) {
     const auto input = ask.system.empty() ? ask.user : ask.system + "\n\n" + ask.user;
-    effects_.emplace_back(begin_program{
-        try_id, {desk.config.argv, desk.config.pass_environment, desk.config.working_dir, input}});
+    effects_.emplace_back(
+        begin_program{try_id, {desk.config.argv, desk.config.pass_environment, desk.config.working_dir, input}});
   }
 }
 
@@ -261,7 +261,7 @@ bool gateway_rules::try_again(llm_call& call, const try_result& result, moment n
   failed.is_permanent = result.is_permanent;
   failed.headers = call.http() == nullptr ? nullptr : &call.http()->headers();
   failed.counted = call.counted_tries();
-  failed.streak = desk.queue.streak_for(call.sent_at());
+  failed.streak = std::max(desk.queue.streak_for(call.sent_at()), call.throttles() + 1);
   failed.throttled = call.throttled();
   failed.utc_s = now.utc_us / 1'000'000;
   failed.seed = seed_ ^ (call.try_id() * 0x9E3779B97F4A7C15U);

@@ -33,7 +33,8 @@ std::string loose_text(const value& x, const char* key);
 /// A count: an unsigned integer, or a float that is one.
 std::optional<std::uint64_t> count(const value& x, const char* key);
 
-/// `{"error": {…}}`, `{"error": "text"}`, `{"message": …}`, `{"detail": …}`, `[{"error": …}]`; empty if it is none of these.
+/// `{"error": {…}}`, `{"error": "text"}`, `{"message": …}`, `{"detail": …}`, `[{"error": …}]`; empty if it is none of
+/// these.
 std::optional<provider_error> error_in(const value& body);
 
 }  // namespace regatta::json

@@ -6,6 +6,7 @@
 /// killed, those that called setsid or were orphaned included: as their subreaper we are their next parent. The same
 /// happens when the program itself has ended. Descriptor 4 tells how: `x ERRNO` (could not start), `e STATUS`, `s
 /// SIGNAL`. Exits when nothing is left.
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -18,8 +19,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include <dirent.h>
 
 namespace {
 

@@ -149,6 +149,7 @@ void llm_call::retry(bool is_shared, bool is_counted, milliseconds wait, std::st
   retry_why_ = std::move(why);
   counted_ += is_counted ? 1 : 0;
   throttled_ += is_counted ? 0ms : wait;
+  throttles_ += is_counted ? 0 : 1;
   state_ = is_shared ? call_state::queued : call_state::backing_off;
   retry_at_ = now + wait;
   stopped_at_.reset();

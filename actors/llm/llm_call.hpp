@@ -45,6 +45,8 @@ public:
   time_point sent_at() const { return sent_at_; }
   std::uint32_t counted_tries() const { return counted_; }
   std::chrono::milliseconds throttled() const { return throttled_; }
+  /// How often this call was refused for a limit: counts where the refusal comes inside a good answer.
+  std::uint32_t throttles() const { return throttles_; }
   http_reply* http() { return http_ ? &*http_ : nullptr; }
 
   void start_try(std::uint64_t try_id, moment now);
@@ -92,6 +94,7 @@ private:
   std::uint32_t tries_ = 0;
   std::uint32_t counted_ = 1;
   std::chrono::milliseconds throttled_{};
+  std::uint32_t throttles_ = 0;
   time_point sent_at_{};
   std::optional<time_point> last_life_;
   std::optional<time_point> finished_at_;

@@ -74,9 +74,8 @@ std::map<std::string, caf::expected<recording>> read_recordings(const std::vecto
 }
 
 bool has_kind(const std::vector<provider_config>& providers, std::initializer_list<provider_kind> kinds) {
-  return std::any_of(providers.begin(), providers.end(), [&](const auto& x) {
-    return std::find(kinds.begin(), kinds.end(), x.kind) != kinds.end();
-  });
+  return std::any_of(providers.begin(), providers.end(),
+                     [&](const auto& x) { return std::find(kinds.begin(), kinds.end(), x.kind) != kinds.end(); });
 }
 
 /// The threads hold the gateway by a strong handle: it must not be destroyed by the last of its own messages, in a

@@ -25,27 +25,27 @@ struct provider_config {
   std::string name;
   provider_kind kind = provider_kind::responses;
 
-  std::string base_url;     ///< Without `/responses` or `/chat/completions`, e.g. `https://api.openai.com/v1`.
-  std::string api_key;      ///< Empty: none is sent. Never logged, never in an event, never in argv.
+  std::string base_url;  ///< Without `/responses` or `/chat/completions`, e.g. `https://api.openai.com/v1`.
+  std::string api_key;   ///< Empty: none is sent. Never logged, never in an event, never in argv.
   std::map<std::string, std::string> headers;  ///< Sent with each request.
-  std::string proxy;        ///< Empty: libcurl's own variables (HTTPS_PROXY …) apply.
-  std::string ca_file;      ///< Empty: the system's.
-  bool store_responses = false;  ///< `responses`: sent as `store`, true or false, always.
-  bool reasoning_extras = true;  ///< KernelAgent's `text`/`reasoning` extras for models that take them.
+  std::string proxy;                           ///< Empty: libcurl's own variables (HTTPS_PROXY …) apply.
+  std::string ca_file;                         ///< Empty: the system's.
+  bool store_responses = false;                ///< `responses`: sent as `store`, true or false, always.
+  bool reasoning_extras = true;                ///< KernelAgent's `text`/`reasoning` extras for models that take them.
 
   std::vector<std::string> argv;  ///< `command`: the program and its arguments; found on PATH.
   /// `command`: names of variables passed on besides PATH, HOME, LANG*, LC_*, TERM, USER.
   std::vector<std::string> pass_environment;
-  std::string working_dir;        ///< `command`: where it runs; empty: a fresh folder.
+  std::string working_dir;  ///< `command`: where it runs; empty: a fresh folder.
 
-  std::string recording;    ///< `replay`: path of a `regatta-recording/1` file.
+  std::string recording;  ///< `replay`: path of a `regatta-recording/1` file.
   /// `replay`: hand replies out in the order of docs/recordings.md, so that the winner does not depend on the
   /// machine's speed. False: each one at once.
   bool ordered = true;
 
-  std::uint32_t concurrency = 64;         ///< Calls at once.
+  std::uint32_t concurrency = 64;            ///< Calls at once.
   std::uint32_t max_output_tokens = 32'000;  ///< Sent unless the worker's choice names another.
-  std::uint32_t tries = 5;                ///< Of one call, retries included, for outcomes that a second try may mend.
+  std::uint32_t tries = 5;  ///< Of one call, retries included, for outcomes that a second try may mend.
   /// How long one call waits out 429s, which use no tries up. Limits per minute clear within minutes; half an hour
   /// of them is a limit per day. Judgement.
   std::chrono::milliseconds rate_limit_patience{1'800'000};

@@ -59,14 +59,22 @@ llm_outcome by_client_status(std::uint32_t status, const std::string& words) {
 llm_outcome by_words(const std::string& words) {
   using enum llm_outcome;
   static constexpr std::pair<std::string_view, llm_outcome> table[] = {
-      {"insufficient_quota", budget_exhausted}, {"billing", budget_exhausted},
-      {"rate_limit", rate_limited},             {"ratelimit", rate_limited},
-      {"throttling", rate_limited},             {"authentication", unauthorized},
-      {"permission", unauthorized},             {"invalid_api_key", unauthorized},
-      {"content_filter", refused},              {"content_policy", refused},
-      {"contentpolicyviolation", refused},      {"invalid_request", bad_request},
-      {"badrequest", bad_request},              {"bad_request", bad_request},
-      {"invalid_prompt", bad_request},          {"not_found", bad_request},
+      {"insufficient_quota", budget_exhausted},
+      {"billing", budget_exhausted},
+      {"rate_limit", rate_limited},
+      {"ratelimit", rate_limited},
+      {"throttling", rate_limited},
+      {"authentication", unauthorized},
+      {"permission", unauthorized},
+      {"invalid_api_key", unauthorized},
+      {"content_filter", refused},
+      {"content_policy", refused},
+      {"contentpolicyviolation", refused},
+      {"invalid_request", bad_request},
+      {"badrequest", bad_request},
+      {"bad_request", bad_request},
+      {"invalid_prompt", bad_request},
+      {"not_found", bad_request},
       {"notfound", bad_request},
   };
   for (const auto& [word, outcome] : table) {

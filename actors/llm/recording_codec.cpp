@@ -113,7 +113,8 @@ private:
     const auto name = text(error, "outcome");
     out.error = from_name<llm_outcome>(name);
     if (!out.error || has_text(*out.error)) {
-      fail("error.outcome", name.empty() ? shown(error) : name, all_names<llm_outcome>() + ", but not those with a text");
+      fail("error.outcome", name.empty() ? shown(error) : name,
+           all_names<llm_outcome>() + ", but not those with a text");
     }
     out.error_text = text(error, "text");
     out.http_status = number(error, "http_status", 0, 0);
@@ -220,7 +221,8 @@ std::string recording_line(const recorded_reply& reply) {
     out["usage"] = usage;
   }
   if (reply.error) {
-    out["error"] = {{"outcome", to_string(*reply.error)}, {"text", reply.error_text}, {"http_status", reply.http_status}};
+    out["error"] = {
+        {"outcome", to_string(*reply.error)}, {"text", reply.error_text}, {"http_status", reply.http_status}};
   }
   if (reply.is_stalled) {
     out["stall"] = true;

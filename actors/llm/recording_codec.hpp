@@ -37,8 +37,8 @@ struct recorded_reply {
   std::optional<llm_outcome> error;  ///< Instead of a finish.
   std::string error_text;
   std::uint32_t http_status = 0;
-  bool is_stalled = false;            ///< Never ends.
-  std::optional<bool> is_accepted;    ///< Whether its candidate was accepted when it was recorded; see replay_order.
+  bool is_stalled = false;          ///< Never ends.
+  std::optional<bool> is_accepted;  ///< Whether its candidate was accepted when it was recorded; see replay_order.
 };
 
 struct recording {

@@ -47,8 +47,7 @@ void replay_player::forget(const race_id& race) {
 
 std::string replay_player::waits_for(const work_key& key) const {
   const auto it = races_.find(key.race);
-  const bool is_held =
-      it != races_.end() && it->second.asked.contains({number_of(key.worker), key.round, key.attempt});
+  const bool is_held = it != races_.end() && it->second.asked.contains({number_of(key.worker), key.round, key.attempt});
   return is_held ? "replay: the turn of " + it->second.order.whose_turn() : std::string{};
 }
 

@@ -129,8 +129,7 @@ std::string responses_request(const prompt& ask, const provider_config& provider
   return json::to_text(body);
 }
 
-bool read_responses_event(std::string_view name, std::string_view data, std::uint32_t output_cap,
-                          reply_so_far& reply) {
+bool read_responses_event(std::string_view name, std::string_view data, std::uint32_t output_cap, reply_so_far& reply) {
   if (reply.is_closed) {
     return false;
   }

@@ -139,7 +139,8 @@ std::uint64_t mixed(std::uint64_t x) {
 milliseconds own_backoff(std::uint32_t failures, const retry_limits& limits, std::uint64_t seed) {
   const auto doublings = std::min<std::uint32_t>(failures == 0 ? 0 : failures - 1, 20);
   const auto full = std::min(limits.backoff_cap, limits.backoff_first * (1U << doublings));
-  return full / 2 + milliseconds{static_cast<std::int64_t>(mixed(seed) % static_cast<std::uint64_t>(full.count() / 2 + 1))};
+  return full / 2 +
+         milliseconds{static_cast<std::int64_t>(mixed(seed) % static_cast<std::uint64_t>(full.count() / 2 + 1))};
 }
 
 std::string in_seconds(milliseconds wait) {

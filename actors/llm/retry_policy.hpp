@@ -25,10 +25,10 @@ struct failed_try {
   std::uint32_t http_status = 0;
   bool is_permanent = false;
   const header_list* headers = nullptr;
-  std::uint32_t counted = 1;  ///< Tries of this call that count, this one included.
-  std::uint32_t streak = 1;   ///< Failures in a row of the provider, this one included.
+  std::uint32_t counted = 1;              ///< Tries of this call that count, this one included.
+  std::uint32_t streak = 1;               ///< Failures in a row of the provider, this one included.
   std::chrono::milliseconds throttled{};  ///< How long this call has already waited out 429s.
-  std::int64_t utc_s = 0;     ///< Now, for dates in headers.
+  std::int64_t utc_s = 0;                 ///< Now, for dates in headers.
   std::uint64_t seed = 0;
 };
 

@@ -44,13 +44,13 @@ struct exchange_body {
 };
 
 enum class exchange_end : std::uint8_t {
-  complete,         ///< The whole answer, as far as HTTP can tell.
-  cancelled,        ///< By us; the stream is closed.
-  connect_failed,   ///< Name, TCP or proxy: nothing was asked.
-  refused_by_tls,   ///< Certificate, protocol, CA file: no second try mends it.
-  misconfigured,    ///< URL, scheme, proxy name.
-  cut,              ///< Reset or closed before the end.
-  too_large,        ///< More bytes than any reply has.
+  complete,        ///< The whole answer, as far as HTTP can tell.
+  cancelled,       ///< By us; the stream is closed.
+  connect_failed,  ///< Name, TCP or proxy: nothing was asked.
+  refused_by_tls,  ///< Certificate, protocol, CA file: no second try mends it.
+  misconfigured,   ///< URL, scheme, proxy name.
+  cut,             ///< Reset or closed before the end.
+  too_large,       ///< More bytes than any reply has.
 };
 
 /// The one end of an exchange; nothing follows.

@@ -15,7 +15,7 @@ constexpr std::size_t error_text_bytes = 2'000;
 constexpr std::size_t shortest_secret = 6;
 
 struct lead {
-  std::size_t length = 0;  ///< 0: cannot begin a character.
+  std::size_t length = 0;   ///< 0: cannot begin a character.
   std::uint8_t low = 0x80;  ///< Allowed range of the second byte (Unicode 15, table 3-7).
   std::uint8_t high = 0xBF;
 };
@@ -105,7 +105,8 @@ std::string presentable(std::string_view text, std::string_view secret) {
     }
   }
   out = repair_utf8(out.substr(0, error_text_bytes));
-  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F; }, ' ');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F; }, ' ');
   return out;
 }
 

@@ -5,7 +5,6 @@
 #include "tests/actors/llm/waiting_list.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -68,7 +67,8 @@ struct one_runner {
 /// A daemon in its own session whose parents are gone, and a main program that ignores signals and stays. Prints the
 /// daemon's pid and the main's.
 const std::string stubborn =
-    "trap '' TERM INT HUP; (setsid sh -c 'trap \"\" TERM HUP; echo $$; exec 1>&- 2>&-; while :; do sleep 1000; done' &) ;"
+    "trap '' TERM INT HUP; (setsid sh -c 'trap \"\" TERM HUP; echo $$; exec 1>&- 2>&-; while :; do sleep 1000; done' "
+    "&) ;"
     " sleep 0.2; echo $$ end; while :; do sleep 1000; done";
 
 std::vector<pid_t> pids_in(const std::string& output) {
@@ -201,7 +201,8 @@ BOOST_AUTO_TEST_CASE(many_programs_run_at_once) {
     runner.start(id, {{"sh", "-c", "sleep 0.1; echo x"}, {}, "", ""});
   }
   BOOST_TEST(events.wait([](const auto& all) {
-    return std::count_if(all.begin(), all.end(), [](const auto& x) { return std::holds_alternative<program_ended>(x); }) == 40;
+    return std::count_if(all.begin(), all.end(),
+                         [](const auto& x) { return std::holds_alternative<program_ended>(x); }) == 40;
   }));
 }
 

@@ -8,11 +8,9 @@
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -112,15 +110,18 @@ BOOST_AUTO_TEST_CASE(both_wires_bring_a_reply_plainly_and_over_tls) {
   for (const auto kind : {provider_kind::chat, provider_kind::responses}) {
     for (const bool is_tls : {false, true}) {
       const auto wire = to_string(kind);
-      const test::imposter server{R"({"rules": [{"steps": [{")" + wire +
-                                      R"(": {"text": "h\u00fcbsch \ud83d\ude42", "input_tokens": 7, "output_tokens": 9}}]}]})",
-                                  is_tls ? std::vector<std::string>{"--tls"} : std::vector<std::string>{}};
+      const test::imposter server{
+          R"({"rules": [{"steps": [{")" + wire +
+              R"(": {"text": "h\u00fcbsch \ud83d\ude42", "input_tokens": 7, "output_tokens": 9}}]}]})",
+          is_tls ? std::vector<std::string>{"--tls"} : std::vector<std::string>{}};
       REGATTA_NEEDS(server.is_running(), "imposter");
       one_gateway gateway{http_provider(server, kind)};
       gateway.prompt_of(1);
       const auto ended = gateway.ended();
       BOOST_TEST(ended.outcome == llm_outcome::replied);
-      BOOST_TEST(ended.text == "h\xC3\xBC" "bsch \xF0\x9F\x99\x82");
+      BOOST_TEST(ended.text ==
+                 "h\xC3\xBC"
+                 "bsch \xF0\x9F\x99\x82");
       BOOST_TEST(ended.usage.input_tokens.value() == 7U);
       BOOST_TEST(ended.usage.output_tokens.value() == 9U);
       BOOST_TEST(ended.error.empty());
@@ -135,7 +136,8 @@ BOOST_AUTO_TEST_CASE(both_wires_bring_a_reply_plainly_and_over_tls) {
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_split_anywhere_with_windows_line_ends_is_read) {
-  // Bytes written out by hand, independent of the codecs: CRLF lines, comments, an unknown event, a character cut in two.
+  // Bytes written out by hand, independent of the codecs: CRLF lines, comments, an unknown event, a character cut in
+  // two.
   const test::imposter server{R"({"rules": [{"steps": [
     {"text": ": ping\r\n\r\n", "cut": [1, 2, 3, 7, 9]},
     {"text": "event: odd\r\ndata: {\"foo\": 1}\r\n\r\n", "drip_ms": 1},
@@ -146,7 +148,9 @@ BOOST_AUTO_TEST_CASE(a_stream_split_anywhere_with_windows_line_ends_is_read) {
   one_gateway gateway{http_provider(server, provider_kind::chat)};
   gateway.prompt_of(1);
   BOOST_TEST(gateway.ended().outcome == llm_outcome::replied);
-  BOOST_TEST(gateway.ended().text == "gr\xC3\xBC\xC3\x9F" "e");
+  BOOST_TEST(gateway.ended().text ==
+             "gr\xC3\xBC\xC3\x9F"
+             "e");
   BOOST_TEST(gateway.ended().usage.output_tokens.value() == 2U);
 }
 
@@ -164,7 +168,8 @@ BOOST_AUTO_TEST_CASE(a_429_a_503_and_a_cut_stream_are_mended_by_asking_again) {
   BOOST_TEST(ended.text == "whole");
   BOOST_TEST(ended.tries == 4U);
   BOOST_TEST(gateway.out.progress.wait([](const auto& all) {
-    return std::any_of(all.begin(), all.end(), [](const auto& x) { return x.phase == prompt_phase::throttled && x.until_us > 0; });
+    return std::any_of(all.begin(), all.end(),
+                       [](const auto& x) { return x.phase == prompt_phase::throttled && x.until_us > 0; });
   }));
 }
 
@@ -187,8 +192,9 @@ BOOST_AUTO_TEST_CASE(errors_are_named_and_the_key_never_shown) {
 
 BOOST_AUTO_TEST_CASE(a_withdrawal_closes_the_streams_on_the_server_and_is_then_answered) {
   for (const bool is_tls : {false, true}) {
-    test::imposter server{R"({"rules": [{"steps": [{"text": "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"}, {"stall": true}]}]})",
-                          is_tls ? std::vector<std::string>{"--tls"} : std::vector<std::string>{}};
+    test::imposter server{
+        R"({"rules": [{"steps": [{"text": "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"}, {"stall": true}]}]})",
+        is_tls ? std::vector<std::string>{"--tls"} : std::vector<std::string>{}};
     REGATTA_NEEDS(server.is_running(), "imposter");
     one_gateway gateway{http_provider(server, provider_kind::chat)};
     for (std::uint32_t worker = 1; worker <= 4; ++worker) {
@@ -201,7 +207,8 @@ BOOST_AUTO_TEST_CASE(a_withdrawal_closes_the_streams_on_the_server_and_is_then_a
     BOOST_REQUIRE(answer);
     BOOST_TEST(answer->calls == 4U);
     BOOST_TEST((took < 1s));
-    BOOST_TEST_MESSAGE("withdrawal of 4 streams: " << std::chrono::duration_cast<std::chrono::microseconds>(took).count() << " us");
+    BOOST_TEST_MESSAGE(
+        "withdrawal of 4 streams: " << std::chrono::duration_cast<std::chrono::microseconds>(took).count() << " us");
     for (int i = 0; i < 4; ++i) {
       BOOST_TEST(!server.wait_for({"_by_client"}).empty());
     }
@@ -210,7 +217,8 @@ BOOST_AUTO_TEST_CASE(a_withdrawal_closes_the_streams_on_the_server_and_is_then_a
 }
 
 BOOST_AUTO_TEST_CASE(a_stalled_stream_is_left_at_its_idle_limit) {
-  test::imposter server{R"({"rules": [{"steps": [{"text": "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"}, {"stall": true}]}]})"};
+  test::imposter server{
+      R"({"rules": [{"steps": [{"text": "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"}, {"stall": true}]}]})"};
   REGATTA_NEEDS(server.is_running(), "imposter");
   auto provider = http_provider(server, provider_kind::chat);
   provider.idle_timeout = 200ms;
@@ -269,8 +277,9 @@ BOOST_AUTO_TEST_CASE(a_failing_program_is_not_asked_again) {
 }
 
 BOOST_AUTO_TEST_CASE(a_recording_is_a_provider) {
-  const temporary_file file{"{\"format\": \"regatta-recording/1\"}\n"
-                            "{\"worker\": 1, \"round\": 1, \"deltas\": [\"a\", \"b\"], \"delay_ms\": [5, 30], \"finish\": \"stop\"}\n"};
+  const temporary_file file{
+      "{\"format\": \"regatta-recording/1\"}\n"
+      "{\"worker\": 1, \"round\": 1, \"deltas\": [\"a\", \"b\"], \"delay_ms\": [5, 30], \"finish\": \"stop\"}\n"};
   provider_config provider;
   provider.kind = provider_kind::replay;
   provider.recording = file.path;

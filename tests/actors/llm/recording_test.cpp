@@ -121,7 +121,8 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read_again) {
   recorded_reply stalled;
   stalled.key = {3, 1, 1};
   stalled.is_stalled = true;
-  const auto text = recording_header(3) + recording_line(reply) + "\n" + recording_line(failed) + recording_line(stalled);
+  const auto text =
+      recording_header(3) + recording_line(reply) + "\n" + recording_line(failed) + recording_line(stalled);
   const auto got = read_recording(text, "r.jsonl");
   BOOST_REQUIRE(got);
   BOOST_TEST(got->workers == 3U);
@@ -145,17 +146,23 @@ BOOST_AUTO_TEST_CASE(a_bad_line_is_named_by_number_and_key) {
   const auto with = [](const std::string& line) { return failure_of(head + "\n" + line + "\n"); };
   BOOST_TEST(with("[1]") == "r.jsonl:3: line: got [1], allowed: a JSON object");
   BOOST_TEST(with(R"({"round":1,"finish":"stop"})") == "r.jsonl:3: worker: got nothing, allowed: an integer from 1");
-  BOOST_TEST(with(R"({"worker":1,"round":-1,"finish":"stop"})") == "r.jsonl:3: round: got -1, allowed: an integer from 1");
+  BOOST_TEST(with(R"({"worker":1,"round":-1,"finish":"stop"})") ==
+             "r.jsonl:3: round: got -1, allowed: an integer from 1");
   BOOST_TEST(with(R"({"worker":1,"round":1})").find("finish") != std::string::npos);
-  BOOST_TEST(with(R"({"worker":1,"round":1,"deltas":"x","finish":"stop"})").find("deltas: got \"x\"") != std::string::npos);
+  BOOST_TEST(with(R"({"worker":1,"round":1,"deltas":"x","finish":"stop"})").find("deltas: got \"x\"") !=
+             std::string::npos);
   BOOST_TEST(with(R"({"worker":1,"round":1,"delay_ms":-1,"finish":"stop"})").find("delay_ms") != std::string::npos);
-  BOOST_TEST(with(R"({"worker":1,"round":1,"error":{"outcome":"bored"}})").find("error.outcome: got bored") != std::string::npos);
-  BOOST_TEST(failure_of(head + recording_line(entry(1, 1)) + recording_line(entry(1, 1))).find("r.jsonl:3: worker") == 0U);
+  BOOST_TEST(with(R"({"worker":1,"round":1,"error":{"outcome":"bored"}})").find("error.outcome: got bored") !=
+             std::string::npos);
+  BOOST_TEST(failure_of(head + recording_line(entry(1, 1)) + recording_line(entry(1, 1))).find("r.jsonl:3: worker") ==
+             0U);
 }
 
 BOOST_AUTO_TEST_CASE(unknown_keys_are_skipped_and_windows_line_ends_are_fine) {
-  const auto got = read_recording("{\"format\":\"regatta-recording/1\",\"by\":\"me\"}\r\n"
-                                  "{\"worker\":1,\"round\":1,\"deltas\":[\"x\"],\"finish\":\"stop\",\"mood\":1}\r\n", "f");
+  const auto got = read_recording(
+      "{\"format\":\"regatta-recording/1\",\"by\":\"me\"}\r\n"
+      "{\"worker\":1,\"round\":1,\"deltas\":[\"x\"],\"finish\":\"stop\",\"mood\":1}\r\n",
+      "f");
   BOOST_REQUIRE(got);
   BOOST_TEST(result_of(got->replies.begin()->second).text == "x");
 }
@@ -196,7 +203,8 @@ BOOST_AUTO_TEST_CASE(unordered_replies_go_out_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(replies_that_cannot_win_do_not_wait_and_nobody_waits_for_them) {
-  replay_player player{made_of({entry(1, 1, false), entry(2, 1, false), entry(3, 1, true), entry(1, 2, true)}), "f", true};
+  replay_player player{made_of({entry(1, 1, false), entry(2, 1, false), entry(3, 1, true), entry(1, 2, true)}), "f",
+                       true};
   player.ask(key_of(2, 1), 3, t0);
   player.ask(key_of(3, 1), 3, t0);
   BOOST_TEST(texts(player.advance(t0)) == (names{"w2r1", "w3r1"}), boost::test_tools::per_element());

@@ -57,8 +57,8 @@ BOOST_AUTO_TEST_CASE(a_limits_reset_counts_if_that_limit_is_exhausted) {
   BOOST_TEST(reset("0", "1h2m3.5s") == 3'723'500);
   BOOST_TEST(reset("0", "20ms") == 20);
   BOOST_TEST(reset("0", "12") == 12'000);
-  const auto unix_time = told_wait({{"x-ratelimit-remaining-requests", "0"}, {"x-ratelimit-reset-requests", "1700000009"}},
-                                   1'700'000'000);
+  const auto unix_time =
+      told_wait({{"x-ratelimit-remaining-requests", "0"}, {"x-ratelimit-reset-requests", "1700000009"}}, 1'700'000'000);
   BOOST_TEST(unix_time.value().count() == 9'000);
   BOOST_TEST(reset("5", "6m0s") == -1);
   BOOST_TEST(reset("0", "6 minutes") == -1);
@@ -110,8 +110,8 @@ BOOST_AUTO_TEST_CASE(a_provider_that_says_at_once_for_ever_is_not_believed) {
 
 BOOST_AUTO_TEST_CASE(only_what_may_mend_is_tried_again_and_not_for_ever) {
   using enum llm_outcome;
-  for (const auto outcome : {replied, truncated, empty, refused, context_too_long, bad_request, unauthorized,
-                             timed_out, malformed, program_failed, recording_ended, budget_exhausted, cancelled}) {
+  for (const auto outcome : {replied, truncated, empty, refused, context_too_long, bad_request, unauthorized, timed_out,
+                             malformed, program_failed, recording_ended, budget_exhausted, cancelled}) {
     BOOST_TEST(!decide_retry(failed(outcome, 200), {}).is_again, to_string(outcome));
   }
   auto x = failed(transport_failed, 0);

@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <string>
 
-#define REGATTA_NEEDS(condition, feature)                                                   \
-  if (!(condition)) {                                                                       \
-    const char* required_ = std::getenv("REGATTA_REQUIRE");                                 \
-    std::fprintf(stderr, "SKIPPED: %s is not there (python3, python3-h2, openssl)\n", feature); \
+#define REGATTA_NEEDS(condition, feature)                                                            \
+  if (!(condition)) {                                                                                \
+    const char* required_ = std::getenv("REGATTA_REQUIRE");                                          \
+    std::fprintf(stderr, "SKIPPED: %s is not there (python3, python3-h2, openssl)\n", feature);      \
     BOOST_TEST((required_ == nullptr || std::string{required_}.find(feature) == std::string::npos)); \
-    return;                                                                                 \
-  }                                                                                         \
+    return;                                                                                          \
+  }                                                                                                  \
   static_assert(true)

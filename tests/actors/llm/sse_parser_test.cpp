@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_SUITE(utf8)
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_characters_are_replaced) {
   const std::string r = "\xEF\xBF\xBD";
   BOOST_TEST(repair_utf8("a\xC3\xBC\xF0\x9F\x99\x82z") == "a\xC3\xBC\xF0\x9F\x99\x82z");
-  BOOST_TEST(repair_utf8("a\xFF" "b") == "a" + r + "b");
+  BOOST_TEST(repair_utf8("a\xFF"
+                         "b") == "a" + r + "b");
   BOOST_TEST(repair_utf8("\xF0\x9F\x99") == r);
   BOOST_TEST(repair_utf8("\xED\xA0\x80") == r + r + r, "a surrogate");
   BOOST_TEST(repair_utf8("\xC0\xAF") == r + r, "an overlong form");

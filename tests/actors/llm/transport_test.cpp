@@ -80,8 +80,8 @@ BOOST_AUTO_TEST_CASE(an_answer_comes_as_head_pieces_and_one_end) {
   BOOST_REQUIRE(std::holds_alternative<exchange_head>(first));
   const auto head = std::get<exchange_head>(first);
   BOOST_TEST(head.status == 201U);
-  BOOST_TEST((std::find(head.headers.begin(), head.headers.end(), std::pair<std::string, std::string>{"x-odd", "Yes"}) !=
-              head.headers.end()));
+  BOOST_TEST((std::find(head.headers.begin(), head.headers.end(),
+                        std::pair<std::string, std::string>{"x-odd", "Yes"}) != head.headers.end()));
   const auto seen = t.server.wait_for({"\"event\": \"call\""});
   BOOST_TEST(seen.find("\"authorization\": \"Bearer sk-key\"") != std::string::npos);
 }
@@ -175,9 +175,12 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_slow_slows_the_server_down) {
   REGATTA_NEEDS(t.server.is_running(), "imposter");
   t.http.start(1, t.request());
   // The events that the list keeps hold their receipts: nothing is read as far as the transport can see.
-  BOOST_TEST(!t.events.wait([](const auto& all) {
-    return std::any_of(all.begin(), all.end(), [](const auto& x) { return std::holds_alternative<exchange_ended>(x); });
-  }, 500ms));
+  BOOST_TEST(!t.events.wait(
+      [](const auto& all) {
+        return std::any_of(all.begin(), all.end(),
+                           [](const auto& x) { return std::holds_alternative<exchange_ended>(x); });
+      },
+      500ms));
   BOOST_TEST(t.body_of(1).size() < 2'000'000U);
   std::size_t read = 0;
   for (bool is_over = false; !is_over;) {
@@ -198,7 +201,8 @@ BOOST_AUTO_TEST_CASE(many_streams_run_at_once_and_end_at_once) {
     t.http.start(id, t.request());
   }
   BOOST_TEST(t.events.wait([&](const auto& all) {
-    return std::count_if(all.begin(), all.end(), [](const auto& x) { return std::holds_alternative<exchange_body>(x); }) == count;
+    return std::count_if(all.begin(), all.end(),
+                         [](const auto& x) { return std::holds_alternative<exchange_body>(x); }) == count;
   }));
   for (exchange_id id = 1; id <= count; ++id) {
     t.http.cancel(id);
@@ -212,7 +216,8 @@ BOOST_AUTO_TEST_SUITE(transport_tls)
 
 BOOST_AUTO_TEST_CASE(a_cancel_resets_the_stream_and_leaves_its_neighbours) {
   one_transport t{R"({"rules": [{"path": "/stall", "steps": [{"text": "x"}, {"stall": true}]},
-    {"steps": [{"text": "a"}, {"pause_ms": 500}, {"text": "b"}]}]})", {"--tls"}};
+    {"steps": [{"text": "a"}, {"pause_ms": 500}, {"text": "b"}]}]})",
+                  {"--tls"}};
   REGATTA_NEEDS(t.server.is_running(), "imposter");
   t.http.start(1, t.request("/stall"));
   BOOST_REQUIRE(t.has_body(1));

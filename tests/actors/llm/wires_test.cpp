@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/llm/chat_codec.hpp"
-#include "actors/llm/http_reply.hpp"
 #include "actors/llm/json_codec.hpp"
 #include "actors/llm/responses_codec.hpp"
 #include "messages/limits.hpp"
+#include "tests/actors/llm/answer.hpp"
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -12,28 +12,9 @@
 #include <vector>
 
 using namespace regatta;
+using namespace regatta::test;
 
 namespace {
-
-struct answer {
-  provider_kind wire = provider_kind::chat;
-  std::uint32_t status = 200;
-  std::string type = "text/event-stream";
-  exchange_end end = exchange_end::complete;
-  std::uint32_t cap = 0;
-
-  try_result read(std::string_view body, std::size_t piece = 1'000'000) const {
-    http_reply reply{wire, cap};
-    reply.on_head({1, status, {{"content-type", type}}});
-    for (std::size_t at = 0; at < body.size(); at += piece) {
-      reply.on_body(body.substr(at, piece));
-    }
-    return reply.on_end({1, end, end == exchange_end::complete ? "" : "reset"});
-  }
-};
-
-const answer chat{};
-const answer responses{provider_kind::responses};
 
 std::string delta(const std::string& text) {
   return R"(data: {"choices":[{"index":0,"delta":{"content":")" + text + "\"}}]}\n\n";
@@ -48,14 +29,6 @@ std::string said(const std::string& text) {
 }
 std::string completed(const std::string& inside) {
   return R"(data: {"type":"response.completed","response":{"id":"r1",)" + inside + "}}\n\n";
-}
-
-prompt ask_of(const std::string& model) {
-  prompt out;
-  out.system = "sys";
-  out.user = "user";
-  out.choice.model = model;
-  return out;
 }
 
 }  // namespace
@@ -105,14 +78,19 @@ BOOST_AUTO_TEST_CASE(a_prompt_that_is_not_utf8_still_becomes_json) {
 
 BOOST_AUTO_TEST_CASE(text_usage_and_finish_are_read_however_the_bytes_are_split) {
   const std::string stream =
-      ": hi\r\n\r\ndata: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\r\n\r\n" +
-      delta("gr\xC3\xBC\xC3\x9F") + delta("e \\ud83d\\ude42") + "event: strange\ndata: {\"object\":\"unknown\"}\n\n" + finish("stop") +
+      ": hi\r\n\r\ndata: "
+      "{\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\r\n\r\n" +
+      delta("gr\xC3\xBC\xC3\x9F") + delta("e \\ud83d\\ude42") + "event: strange\ndata: {\"object\":\"unknown\"}\n\n" +
+      finish("stop") +
       "data: {\"id\":\"other\",\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":5,"
-      "\"completion_tokens_details\":{\"reasoning_tokens\":2},\"prompt_tokens_details\":{\"cached_tokens\":1}}}\n\n" + done;
+      "\"completion_tokens_details\":{\"reasoning_tokens\":2},\"prompt_tokens_details\":{\"cached_tokens\":1}}}\n\n" +
+      done;
   for (std::size_t piece = 1; piece < 40; ++piece) {
     const auto got = chat.read(stream, piece);
     BOOST_TEST(got.outcome == llm_outcome::replied);
-    BOOST_TEST(got.text == "gr\xC3\xBC\xC3\x9F" "e \xF0\x9F\x99\x82");
+    BOOST_TEST(got.text ==
+               "gr\xC3\xBC\xC3\x9F"
+               "e \xF0\x9F\x99\x82");
     BOOST_TEST(got.finish_reason == "stop");
     BOOST_TEST(got.response_id == "c1");
     BOOST_TEST(got.usage.input_tokens.value() == 3U);
@@ -124,10 +102,12 @@ BOOST_AUTO_TEST_CASE(text_usage_and_finish_are_read_however_the_bytes_are_split)
 
 BOOST_AUTO_TEST_CASE(usage_after_the_finish_and_growing_usage_count_once) {
   const auto grow = [](int n) {
-    return R"(data: {"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"completion_tokens":)" + std::to_string(n) + "}}\n\n";
+    return R"(data: {"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"completion_tokens":)" +
+           std::to_string(n) + "}}\n\n";
   };
   const auto got = chat.read(grow(1) + grow(2) + finish("stop") +
-                             R"(data: {"choices":[{"index":0,"delta":{}}],"usage":{"completion_tokens":3}})" "\n\n");
+                             R"(data: {"choices":[{"index":0,"delta":{}}],"usage":{"completion_tokens":3}})"
+                             "\n\n");
   BOOST_TEST(got.outcome == llm_outcome::replied);
   BOOST_TEST(got.usage.output_tokens.value() == 3U);
 }
@@ -148,11 +128,14 @@ BOOST_AUTO_TEST_CASE(finish_reasons_have_their_outcomes) {
   BOOST_TEST(chat.read(delta("x") + finish("length")).outcome == llm_outcome::truncated);
   BOOST_TEST(chat.read(delta("") + delta("") + finish("length")).outcome == llm_outcome::empty, "paid for nothing");
   BOOST_TEST(chat.read(delta("x") + finish("content_filter")).outcome == llm_outcome::refused);
-  const auto refusal = chat.read(R"(data: {"choices":[{"delta":{"refusal":"I will not"}}]})" "\n\n" + finish("stop"));
+  const auto refusal = chat.read(R"(data: {"choices":[{"delta":{"refusal":"I will not"}}]})"
+                                 "\n\n" +
+                                 finish("stop"));
   BOOST_TEST(refusal.outcome == llm_outcome::refused);
   BOOST_TEST(refusal.error == "I will not");
-  const auto thought =
-      chat.read(R"(data: {"choices":[{"delta":{"reasoning_content":"hm"}}]})" "\n\n" + finish("length"));
+  const auto thought = chat.read(R"(data: {"choices":[{"delta":{"reasoning_content":"hm"}}]})"
+                                 "\n\n" +
+                                 finish("length"));
   BOOST_TEST(thought.outcome == llm_outcome::empty);
   BOOST_TEST(thought.error.find("max_output_tokens") != std::string::npos);
 }
@@ -167,7 +150,8 @@ BOOST_AUTO_TEST_CASE(an_error_inside_a_good_stream_is_named_by_what_it_says) {
   BOOST_TEST(failed(R"("boom")") == llm_outcome::overloaded);
   BOOST_TEST(failed(R"({"message":"This model's maximum context length is 10 tokens","code":400})") ==
              llm_outcome::context_too_long);
-  const auto got = chat.read(delta("half") + R"(data: {"error":{"code":500,"message":"m"}})" "\n\n");
+  const auto got = chat.read(delta("half") + R"(data: {"error":{"code":500,"message":"m"}})"
+                                             "\n\n");
   BOOST_TEST(got.text == "half");
   BOOST_TEST(got.error == "500: m");
 }
@@ -178,9 +162,12 @@ BOOST_AUTO_TEST_CASE(words_of_the_reply_are_never_taken_for_an_error) {
 }
 
 BOOST_AUTO_TEST_CASE(only_the_first_choice_counts) {
-  const auto got = chat.read(
-      R"(data: {"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"B"}}]})" "\n\n"
-      R"(data: {"choices":[{"index":1,"delta":{"content":"B"},"finish_reason":"stop"}]})" "\n\n" + finish("stop"));
+  const auto got =
+      chat.read(R"(data: {"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"B"}}]})"
+                "\n\n"
+                R"(data: {"choices":[{"index":1,"delta":{"content":"B"},"finish_reason":"stop"}]})"
+                "\n\n" +
+                finish("stop"));
   BOOST_TEST(got.text == "a");
 }
 
@@ -188,7 +175,8 @@ BOOST_AUTO_TEST_CASE(a_whole_json_answer_to_a_stream_request_is_taken) {
   answer whole = chat;
   whole.type = "application/json";
   const auto got = whole.read(R"({"id":"c","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],
-      "usage":{"prompt_tokens":1,"completion_tokens":2}})", 5);
+      "usage":{"prompt_tokens":1,"completion_tokens":2}})",
+                              5);
   BOOST_TEST(got.outcome == llm_outcome::replied);
   BOOST_TEST(got.text == "hi");
   BOOST_TEST(got.usage.output_tokens.value() == 2U);
@@ -208,8 +196,9 @@ BOOST_AUTO_TEST_CASE(events_count_whatever_the_content_type_says_and_html_never)
 }
 
 BOOST_AUTO_TEST_CASE(another_wires_stream_is_malformed_not_empty) {
-  BOOST_TEST(chat.read("data: {\"type\":\"message_delta\",\"delta\":{\"text\":{\"text\":\"x\"}},\"usage\":null}\n\n" + done).outcome ==
-             llm_outcome::malformed);
+  BOOST_TEST(
+      chat.read("data: {\"type\":\"message_delta\",\"delta\":{\"text\":{\"text\":\"x\"}},\"usage\":null}\n\n" + done)
+          .outcome == llm_outcome::malformed);
   BOOST_TEST(chat.read("data: not json\n\n").outcome == llm_outcome::malformed);
   BOOST_TEST(chat.read("data: [1]\n\n").outcome == llm_outcome::malformed);
 }
@@ -265,8 +254,12 @@ BOOST_AUTO_TEST_CASE(reasoning_extras_go_to_models_that_take_them) {
 
 BOOST_AUTO_TEST_CASE(deltas_make_the_text_and_the_end_brings_usage) {
   const std::string stream =
-      R"(data: {"type":"response.created","response":{"id":"r1","created_at":1.5,"status":"queued","text":null}})" "\n\n" +
-      said("he") + R"(data: {"type":"response.some_new_kind","x":1})" "\n\n" + said("llo") +
+      R"(data: {"type":"response.created","response":{"id":"r1","created_at":1.5,"status":"queued","text":null}})"
+      "\n\n" +
+      said("he") +
+      R"(data: {"type":"response.some_new_kind","x":1})"
+      "\n\n" +
+      said("llo") +
       completed(R"("status":"completed","error":null,"incomplete_details":null,"usage":{"input_tokens":3,)"
                 R"("output_tokens":5,"output_tokens_details":{"reasoning_tokens":4}})") +
       done;
@@ -290,35 +283,47 @@ BOOST_AUTO_TEST_CASE(the_finished_response_mends_a_lost_delta) {
 
 BOOST_AUTO_TEST_CASE(a_cut_reply_is_truncated_however_it_is_said) {
   const std::string incomplete =
-      R"(data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}})" "\n\n";
+      R"(data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}})"
+      "\n\n";
   BOOST_TEST(responses.read(said("x") + incomplete).outcome == llm_outcome::truncated);
   BOOST_TEST(responses.read(incomplete).outcome == llm_outcome::empty);
-  BOOST_TEST(responses.read(said("x") + completed(R"("status":"incomplete","incomplete_details":{"reason":"max_output_tokens"})")).outcome ==
-             llm_outcome::truncated, "completed in name only");
+  BOOST_TEST(responses
+                     .read(said("x") +
+                           completed(R"("status":"incomplete","incomplete_details":{"reason":"max_output_tokens"})"))
+                     .outcome == llm_outcome::truncated,
+             "completed in name only");
   answer capped = responses;
   capped.cap = 5;
   const auto silent = completed(R"("status":"completed","usage":{"output_tokens":5})");
   BOOST_TEST(capped.read(said("x") + silent).outcome == llm_outcome::truncated, "only the tokens tell");
   capped.cap = 6;
   BOOST_TEST(capped.read(said("x") + silent).outcome == llm_outcome::replied);
-  BOOST_TEST(responses.read(said("x") + completed(R"("status":"incomplete","incomplete_details":{"reason":"content_filter"})")).outcome ==
-             llm_outcome::refused);
+  BOOST_TEST(
+      responses.read(said("x") + completed(R"("status":"incomplete","incomplete_details":{"reason":"content_filter"})"))
+          .outcome == llm_outcome::refused);
 }
 
 BOOST_AUTO_TEST_CASE(failures_inside_the_stream_are_named) {
   const auto failed = responses.read(
-      said("half") + R"(data: {"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"rate_limit_exceeded","message":"m"}}})" "\n\n");
+      said("half") +
+      R"(data: {"type":"response.failed","response":{"id":"r","status":"failed","error":{"code":"rate_limit_exceeded","message":"m"}}})"
+      "\n\n");
   BOOST_TEST(failed.outcome == llm_outcome::rate_limited);
   BOOST_TEST(failed.text == "half");
-  BOOST_TEST(responses.read("event: error\ndata: {\"error\":{\"code\":\"500\"}}\n\n").outcome == llm_outcome::overloaded);
-  BOOST_TEST(responses.read(R"(data: {"type":"error","code":"context_length_exceeded","message":"m"})" "\n\n").outcome ==
-             llm_outcome::context_too_long);
+  BOOST_TEST(responses.read("event: error\ndata: {\"error\":{\"code\":\"500\"}}\n\n").outcome ==
+             llm_outcome::overloaded);
+  BOOST_TEST(responses
+                 .read(R"(data: {"type":"error","code":"context_length_exceeded","message":"m"})"
+                       "\n\n")
+                 .outcome == llm_outcome::context_too_long);
   BOOST_TEST(responses.read(said("x") + done).outcome == llm_outcome::transport_failed, "[DONE] without an end");
   BOOST_TEST(responses.read(said("x")).outcome == llm_outcome::transport_failed);
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_is_refused) {
-  const auto got = responses.read(R"(data: {"type":"response.refusal.delta","delta":"no"})" "\n\n" + completed(R"("status":"completed")"));
+  const auto got = responses.read(R"(data: {"type":"response.refusal.delta","delta":"no"})"
+                                  "\n\n" +
+                                  completed(R"("status":"completed")"));
   BOOST_TEST(got.outcome == llm_outcome::refused);
   BOOST_TEST(got.error == "no");
 }
@@ -326,55 +331,8 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_refused) {
 BOOST_AUTO_TEST_CASE(a_whole_response_is_taken_if_it_is_finished) {
   const std::string output = R"("output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]}])";
   BOOST_TEST(responses.read("{\"id\":\"r\",\"status\":\"completed\"," + output + "}").text == "hi");
-  BOOST_TEST(responses.read("{\"id\":\"r\",\"status\":\"in_progress\"," + output + "}").outcome == llm_outcome::malformed);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(error_answers)
-
-BOOST_AUTO_TEST_CASE(the_status_counts_first) {
-  const auto outcome = [](std::uint32_t status, const std::string& body) {
-    answer x = chat;
-    x.status = status;
-    return x.read(body).outcome;
-  };
-  BOOST_TEST(outcome(401, R"({"error":{"type":"server_error"}})") == llm_outcome::unauthorized);
-  BOOST_TEST(outcome(429, R"({"error":{"code":"429","type":"throttling_error","param":"None"}})") == llm_outcome::rate_limited);
-  BOOST_TEST(outcome(429, R"({"error":{"code":"insufficient_quota"}})") == llm_outcome::budget_exhausted);
-  BOOST_TEST(outcome(400, R"({"error":{"code":400,"type":"BadRequestError"}})") == llm_outcome::bad_request);
-  BOOST_TEST(outcome(400, R"({"error":{"code":"400","message":"litellm.ContextWindowExceededError: x"}})") == llm_outcome::context_too_long);
-  BOOST_TEST(outcome(404, "") == llm_outcome::bad_request);
-  BOOST_TEST(outcome(408, R"({"error":{"type":"invalid_request_error"}})") == llm_outcome::overloaded);
-  BOOST_TEST(outcome(529, "busy") == llm_outcome::overloaded);
-  BOOST_TEST(outcome(500, "Internal Server Error") == llm_outcome::overloaded);
-  BOOST_TEST(outcome(500, "data: {\"error\":{\"message\":\"m\"}}\n\ndata: [DONE]\n\n") == llm_outcome::overloaded);
-  BOOST_TEST(outcome(302, "") == llm_outcome::bad_request);
-}
-
-BOOST_AUTO_TEST_CASE(the_error_text_is_found_wherever_it_stands) {
-  answer x = chat;
-  x.status = 500;
-  BOOST_TEST(x.read("data: {\"error\":{\"message\":\"deep\"}}\n\n").error == "500: deep");
-  x.status = 400;
-  BOOST_TEST(x.read(R"({"detail":"plain"})").error == "400: plain");
-  BOOST_TEST(x.read(R"([{"error":{"message":"listed","code":400}}])").error == "400 400: listed");
-  BOOST_TEST(x.read("oops").error == "400: oops");
-}
-
-BOOST_AUTO_TEST_CASE(the_key_stands_in_one_header_only) {
-  provider_config provider;
-  provider.kind = provider_kind::chat;
-  provider.base_url = "http://host/v1/";
-  provider.api_key = "sk-secret";
-  const auto request = make_request(ask_of("m"), provider);
-  BOOST_TEST(request.url == "http://host/v1/chat/completions");
-  BOOST_TEST(request.body.find("sk-secret") == std::string::npos);
-  int found = 0;
-  for (const auto& [name, value] : request.headers) {
-    found += value.find("sk-secret") != std::string::npos ? 1 : 0;
-  }
-  BOOST_TEST(found == 1);
+  BOOST_TEST(responses.read("{\"id\":\"r\",\"status\":\"in_progress\"," + output + "}").outcome ==
+             llm_outcome::malformed);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
