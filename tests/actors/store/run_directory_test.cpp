@@ -178,6 +178,8 @@ BOOST_AUTO_TEST_CASE(the_archive_holds_code_and_the_winning_run_and_is_the_same_
   const projected first{won_race("run_1")};
   const projected second{won_race("run_1")};
   BOOST_TEST((first.text("result.tar.gz") == second.text("result.tar.gz")));
+  BOOST_TEST((first.text("result.tar.gz").substr(4, 4) == std::string(4, '\0')),
+             "gzip's header says no time (RFC 1952)");
   const auto list = shell("tar -tzf " + first.folder + "/result.tar.gz");
   BOOST_TEST(list.starts_with("code.py\nruns/attempt_"), list);
   BOOST_TEST(list.find("/stdout.txt\n") != std::string::npos, list);
