@@ -35,8 +35,8 @@ public:
     add_race();
     add_show();
     add_list();
-    add_run_command(command_kind::cancel, "cancel", "Stop a running race cleanly");
-    add_run_command(command_kind::status, "status", "Where the races of this state folder are");
+    add_cancel();
+    add_entries(add(command_kind::status, "status", "The races that run with this state folder"), {"state-dir"});
     add_config();
     add_doctor();
   }
@@ -118,11 +118,10 @@ private:
 
   void add_list() { add_entries(add(command_kind::list, "list", "The races of this state folder"), {"state-dir", "json"}); }
 
-  void add_run_command(command_kind kind, const std::string& name, const std::string& text) {
-    auto* command = add(kind, name, text);
-    auto* run = command->add_option("RUN", out_.run, "Run id, the beginning of one, or latest");
-    run->required(kind == command_kind::cancel);
-    add_entries(command, {"state-dir", "json"});
+  void add_cancel() {
+    auto* command = add(command_kind::cancel, "cancel", "Stop a running race cleanly");
+    command->add_option("RUN", out_.run, "Run id, the beginning of one, or latest")->required();
+    add_entries(command, {"state-dir"});
   }
 
   void add_config() {

@@ -19,7 +19,7 @@ struct command_line {
   flag_values flags;            ///< Of the option table; checked only for being known.
   std::string problem;          ///< race
   std::string config_file;
-  std::string run;              ///< show, cancel: RUN
+  std::string run;              ///< show, cancel
   std::string worker;           ///< show
   std::uint32_t round = 0;      ///< show
 };

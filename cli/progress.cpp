@@ -41,17 +41,28 @@ std::string head_line(const race_view& view, std::chrono::milliseconds elapsed) 
   return out;
 }
 
-/// "+ 12 more: 5 evaluating, 7 prompting"
-std::string rest_line(const race_view& view, const std::vector<std::size_t>& order, std::size_t shown) {
+/// "5 evaluating, 7 prompting"
+std::string phases_of(const race_view& view, const std::vector<std::size_t>& order, std::size_t from) {
   std::map<std::string, std::size_t> states;
-  for (std::size_t i = shown; i < order.size(); ++i) {
+  for (std::size_t i = from; i < order.size(); ++i) {
     ++states[view.record().workers[order[i]].phase];
   }
-  std::string out = "+ " + std::to_string(order.size() - shown) + " more:";
-  const char* separator = " ";
+  std::string out;
   for (const auto& [state, count] : states) {
-    out += separator + std::to_string(count) + " " + state;
-    separator = ", ";
+    out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + state;
+  }
+  return out;
+}
+
+/// "+ 12 more: 5 evaluating, 7 prompting"
+std::string rest_line(const race_view& view, const std::vector<std::size_t>& order, std::size_t shown) {
+  return "+ " + std::to_string(order.size() - shown) + " more: " + phases_of(view, order, shown);
+}
+
+std::vector<std::size_t> in_order(std::size_t count) {
+  std::vector<std::size_t> out(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = i;
   }
   return out;
 }
@@ -78,15 +89,17 @@ std::string short_time(std::chrono::microseconds x) {
   return std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
 }
 
+std::string status_line(const race_view& view, std::chrono::milliseconds elapsed) {
+  const auto phases = phases_of(view, in_order(view.record().workers.size()), 0);
+  return head_line(view, elapsed) + (phases.empty() ? "" : ": " + phases);
+}
+
 std::vector<std::string> progress_lines(const race_view& view, terminal_size size, std::chrono::milliseconds elapsed) {
   const auto columns = std::max<std::size_t>(size.columns, 2) - 1;
   const auto most = std::max<std::size_t>(size.rows, 2) - 1;
   std::vector<std::string> out{cut_to(head_line(view, elapsed), columns)};
   const auto& workers = view.record().workers;
-  std::vector<std::size_t> order(workers.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = i;
-  }
+  auto order = in_order(workers.size());
   if (workers.size() + 1 > most) {
     std::stable_partition(order.begin(), order.end(), [&](auto i) { return workers[i].phase != "ended"; });
   }

@@ -24,6 +24,9 @@ struct terminal_size {
 /// no room. Never more than `size.rows - 1` lines, each of less than `size.columns` columns.
 std::vector<std::string> progress_lines(const race_view& view, terminal_size size, std::chrono::milliseconds elapsed);
 
+/// "softmax: 4 workers, 12.3 s: 2 evaluating, 2 prompting": `regatta status`.
+std::string status_line(const race_view& view, std::chrono::milliseconds elapsed);
+
 /// One line for a fact, e.g. "worker_01 round 2: exited_nonzero: exit status 1"; empty for facts that say nothing new
 /// to a reader (deltas, moves within a round).
 std::optional<std::string> plain_line(const event& x);

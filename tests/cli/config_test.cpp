@@ -2,10 +2,13 @@
 #include "cli/config.hpp"
 
 #include "cli/settings.hpp"
+#include "cli/text_file.hpp"
 #include "messages/error.hpp"
 #include "tests/cli/scratch_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
 
 namespace regatta::cli {
 
@@ -30,6 +33,12 @@ std::vector<config_file> files_of(std::initializer_list<std::pair<const char*, c
     out.push_back(*parse_config(text, path));
   }
   return out;
+}
+
+/// For the command line or a person's own choice rather than a file.
+bool is_left_out(std::string_view name) {
+  return name == "model" || name == "base-url" || name == "replay" || name == "command" || name == "target-platform" ||
+         name == "allow-unsandboxed";
 }
 
 }  // namespace
@@ -144,6 +153,39 @@ BOOST_AUTO_TEST_CASE(a_given_file_must_exist_and_the_others_need_not) {
   BOOST_REQUIRE(files->size() >= 2U);
   BOOST_TEST(files->front().path == given);
   BOOST_TEST(files->back().path == folder / "regatta/config.toml");
+}
+
+BOOST_AUTO_TEST_CASE(the_example_configuration_is_valid_and_says_the_defaults) {
+  const auto* source = std::getenv("REGATTA_SOURCE_DIR");
+  BOOST_REQUIRE_MESSAGE(source != nullptr, "REGATTA_SOURCE_DIR is not set: run through ctest");
+  const auto path = std::string{source} + "/cluster-configs/single-host.toml";
+  auto text = *read_text_file(path, 1 << 20);
+  const auto file = parse_config(text, path);
+  BOOST_REQUIRE_MESSAGE(file, (file ? "" : text_of(file.error())));
+  const auto plain = *settings::resolve({}, {}, {});
+  for (const auto& [name, value] : file->values) {
+    const auto& fallback = plain.at(name);
+    BOOST_TEST_INFO(name);
+    BOOST_TEST((fallback.values.empty() || fallback.values == value.texts));
+  }
+  // Every key of the table is explained, and the lines that are commented out are valid, too.
+  for (const auto& entry : all_options()) {
+    const auto key = entry.toml.substr(entry.toml.rfind('.') + 1);
+    const bool is_output = entry.toml.starts_with("output.");
+    BOOST_TEST_INFO(entry.toml);
+    BOOST_TEST((is_output || key.empty() || is_left_out(entry.name) || text.find(std::string{key} + " = ") != std::string::npos));
+  }
+  std::string open;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = text.find('\n', at);
+    auto line = text.substr(at, end - at);
+    const bool is_value = line.starts_with("# ") && line.find(" = ") != std::string::npos && line[2] != '`';
+    open += (is_value || line.starts_with("# [providers.") ? line.substr(2) : line) + "\n";
+    at = end + 1;
+  }
+  const auto whole = parse_config(open, path);
+  BOOST_REQUIRE_MESSAGE(whole, (whole ? "" : text_of(whole.error())));
+  BOOST_TEST(whole->providers.size() == 4U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The commands. Each prints its result on stdout, all else on stderr, and answers the exit code.
+#pragma once
+
+#include "cli/exit_codes.hpp"
+#include "cli/output.hpp"
+#include "cli/session.hpp"
+#include "cli/signals.hpp"
+
+namespace regatta::cli {
+
+struct streams {
+  output& out;
+  output& err;
+};
+
+exit_code run_race(const session& x, signal_watch& signals, streams to);
+exit_code run_show(const session& x, streams to);
+exit_code run_list(const session& x, streams to);
+exit_code run_cancel(const session& x, streams to);
+exit_code run_status(const session& x, streams to);
+exit_code run_config(const session& x, streams to);
+exit_code run_doctor(const session& x, streams to);
+
+/// "regatta: …" on stderr, on one line; and the code that goes with the error.
+exit_code complain(const caf::error& error, streams to);
+
+}  // namespace regatta::cli

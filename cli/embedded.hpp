@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// EMBEDDED MODE: a coordinator and one local node in this process, with everything that they need. The only place
+/// that knows both sides.
+#pragma once
+
+#include "actors/llm/provider_config.hpp"
+#include "cli/event_queue.hpp"
+#include "messages/ids.hpp"
+#include "messages/race.hpp"
+#include "node/evaluator.hpp"
+#include "sandbox/interpreter.hpp"
+#include "sandbox/runner.hpp"
+
+#include <caf/error.hpp>
+#include <caf/expected.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace regatta::cli {
+
+struct embedded_config {
+  std::string state_dir;        ///< Absolute.
+  std::string events_endpoint;  ///< Empty: no event socket.
+  std::vector<provider_config> providers;
+  sandbox::runner_config sandbox;
+  sandbox::host_facts host;
+  sandbox::interpreter python;
+  std::map<std::string, std::string> host_environment;
+  std::vector<gpu> gpus;
+  std::uint32_t cpu_slots = 1;
+  node_id node;
+  std::uint64_t seed = 0;
+};
+
+class embedded {
+public:
+  /// Starts every actor. What happens is pushed into `news`. Fails: `ec::sandbox_refused`, `ec::store_failed`,
+  /// `ec::io_failed`, `ec::invalid_config`.
+  static caf::expected<std::unique_ptr<embedded>> open(embedded_config config, std::shared_ptr<event_queue> news);
+
+  embedded(const embedded&) = delete;
+  embedded& operator=(const embedded&) = delete;
+  ~embedded();
+
+  caf::error start(const race_spec& spec);
+  /// From any thread; the race then ends by itself and says so.
+  void stop(const race_id& race, const std::string& why);
+  /// As bound; empty without a socket.
+  const std::string& events_endpoint() const;
+  sandbox::level level() const;
+
+  /// Ends every actor, bounded by `shutdown_timeout`. Fails: `ec::internal` naming what still lives; the caller must
+  /// then leave by `_exit`, as nothing would end it.
+  caf::error close();
+
+private:
+  embedded();
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+}  // namespace regatta::cli

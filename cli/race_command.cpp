@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/account.hpp"
+#include "cli/commands.hpp"
+#include "cli/control_socket.hpp"
+#include "cli/log.hpp"
+#include "cli/race_display.hpp"
+#include "cli/race_setup.hpp"
+#include "cli/terminal_text.hpp"
+#include "messages/error.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace regatta::cli {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// How often a live display moves although nothing happens: its clock runs.
+constexpr int redraw_ms = 100;
+
+class race_run {
+public:
+  race_run(const session& x, race_setup setup, streams to)
+      : setup_{std::move(setup)}, to_{to}, is_json_{x.values.flag("json")}, choice_{choice_of(x, to)},
+        display_{mode_for(choice_), has_color(choice_),
+                 from_name<stream_mode>(x.values.text("stream")).value_or(stream_mode::none), to.out, to.err,
+                 start_}, state_dir_{setup_.config.state_dir} {}
+
+  exit_code run(signal_watch& signals) {
+    const auto race = setup_.spec.race;
+    auto opened = embedded::open(std::move(setup_.config), news_);
+    if (!opened) {
+      return complain(opened.error(), to_);
+    }
+    auto& house = **opened;
+    log_info("sandbox " + to_string(house.level()) + ", events on " +
+             (house.events_endpoint().empty() ? "no socket" : house.events_endpoint()));
+    if (auto failed = house.start(setup_.spec)) {
+      const auto code = complain(failed, to_);
+      end(house);
+      return code;
+    }
+    signals.on_first([&house, race](int signal) { house.stop(race, signal_name(signal)); });
+    watch(house, control_for(race));
+    // From here on nothing is left to be stopped; a signal ends the program at once.
+    signals.on_first({});
+    const bool has_ended = end(house);
+    const auto code = finish();
+    return has_ended ? code : exit_code::internal;
+  }
+
+private:
+  static display_choice choice_of(const session& x, streams to) {
+    return {x.values.flag("json"), x.values.flag("quiet"), to.err.is_terminal(), value_of(x.env, "TERM"),
+            value_of(x.env, "NO_COLOR")};
+  }
+
+  /// Until the race is closed, or the coordinator is gone.
+  void watch(embedded& house, std::unique_ptr<control_server> control) {
+    std::array<pollfd, 2> ready = {{{news_->fd(), POLLIN, 0}, {control ? control->fd() : -1, POLLIN, 0}}};
+    while (!closed_ && lost_.empty()) {
+      ::poll(ready.data(), ready.size(), redraw_ms);
+      if (ready[1].revents != 0) {
+        control->serve([&](const std::string& request) { return answer(house, request); });
+      }
+      for (const auto& news : news_->take()) {
+        std::visit([this](const auto& x) { on(x); }, news);
+      }
+      display_.refresh(view_, clock::now());
+    }
+    display_.finish();
+  }
+
+  /// A race without one still races; it can be stopped by a signal.
+  std::unique_ptr<control_server> control_for(const race_id& race) {
+    auto out = control_server::open(state_dir_, race);
+    if (!out) {
+      log_warning("no control socket: " + clean_line(text_of(out.error())));
+      return nullptr;
+    }
+    return std::move(*out);
+  }
+
+  std::string answer(embedded& house, const std::string& request) {
+    const auto& race = setup_.spec.race;
+    if (request == "cancel") {
+      house.stop(race, "regatta cancel");
+      return race.text + ": stopping\n";
+    }
+    if (request == "status") {
+      return race.text + ": " + status_line(view_, std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                      clock::now() - start_)) + "\n";
+    }
+    return "unknown request\n";
+  }
+
+  void on(const event& x) {
+    view_.apply(x);
+    display_.on(x, view_, clock::now());
+  }
+  void on(const race_closed& x) {
+    view_.apply(x);
+    display_.on(x);
+    closed_ = x;
+  }
+  void on(const coordinator_lost& x) { lost_ = closed_ ? "" : "the coordinator ended: " + x.why; }
+
+  bool end(embedded& house) {
+    if (auto failed = house.close()) {
+      complain(failed, to_);
+      return false;
+    }
+    return true;
+  }
+
+  exit_code finish() {
+    if (!closed_) {
+      return complain(fail(ec::internal, lost_), to_);
+    }
+    if (!closed_->commit_failure.empty()) {
+      log_warning("not everything is on disk: " + clean_line(closed_->commit_failure));
+    }
+    if (!is_json_) {
+      to_.out.write(account_text(view_.record(), {}));
+    }
+    if (!to_.out.why().empty()) {
+      log_warning("stdout: " + to_.out.why());
+    }
+    return exit_code_of(*closed_, view_.is_budget_spent());
+  }
+
+  race_setup setup_;
+  streams to_;
+  bool is_json_;
+  clock::time_point start_ = clock::now();
+  display_choice choice_;
+  race_display display_;
+  std::string state_dir_;
+  std::shared_ptr<event_queue> news_ = std::make_shared<event_queue>();
+  race_view view_;
+  std::optional<race_closed> closed_;
+  std::string lost_;
+};
+
+}  // namespace
+
+exit_code run_race(const session& x, signal_watch& signals, streams to) {
+  auto setup = prepare_race(x);
+  if (!setup) {
+    return complain(setup.error(), to);
+  }
+  log_info("race " + setup->spec.race.text + ", " + setup->model_source);
+  log_info("candidates run under " + setup->python_text);
+  for (const auto& text : setup->warnings) {
+    log_warning(clean_line(text));
+  }
+  return race_run{x, std::move(*setup), to}.run(signals);
+}
+
+}  // namespace regatta::cli

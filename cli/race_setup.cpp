@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/race_setup.hpp"
+
+#include "actors/llm/provider_check.hpp"
+#include "actors/prompts.hpp"
+#include "cli/providers.hpp"
+#include "cli/python_discovery.hpp"
+#include "cli/race_plan.hpp"
+#include "cli/text_file.hpp"
+#include "messages/install_paths.hpp"
+#include "messages/limits.hpp"
+#include "node/gpu_inventory.hpp"
+#include "node/host_devices.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace regatta::cli {
+
+namespace {
+
+/// Those that we may use: a container or Slurm may leave us fewer than the host has.
+std::uint32_t usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const bool is_known = ::sched_getaffinity(0, sizeof set, &set) == 0;
+  return std::max(1U, is_known ? static_cast<std::uint32_t>(CPU_COUNT(&set)) : 1U);
+}
+
+std::string host_name() {
+  char text[256] = {};
+  return ::gethostname(text, sizeof text - 1) == 0 && text[0] != '\0' ? text : "local";
+}
+
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, value] : process_environment()) {
+    out[name] = value.value;
+  }
+  return out;
+}
+
+caf::expected<provider_choice> find_provider(const session& x) {
+  auto out = choose_provider(x.values, x.files, x.env);
+  if (out) {
+    if (auto failed = check_provider(out->provider)) {
+      return failed;
+    }
+  }
+  return out;
+}
+
+caf::error find_python(const session& x, race_setup& out) {
+  const auto python = choose_python(python_candidates(x.values, x.env),
+                                    [](const auto& path) { return ::access(path.c_str(), X_OK) == 0; });
+  if (!python) {
+    return fail(ec::not_found, "no Python for candidates: give --python PATH or set REGATTA_PYTHON");
+  }
+  const auto& listed = x.values.list("python-path");
+  std::string error;
+  auto found = sandbox::inspect_interpreter(python->path, listed, error);
+  if (!found) {
+    return fail(python->is_asked_for ? ec::invalid_config : ec::io_failed,
+                python->source + ": " + python->path + ": " + error);
+  }
+  const std::vector<std::string> prefixes{found->prefix, found->base_prefix};
+  const auto torch = module_version("torch", prefixes, found->version, listed);
+  const auto triton = module_version("triton", prefixes, found->version, listed);
+  out.python_text = python->path + " " + found->version + " (from " + python->source + "), " +
+                    (torch.empty() ? "no torch" : "torch " + torch) + ", " +
+                    (triton.empty() ? "no triton" : "triton " + triton);
+  if (torch.empty()) {
+    out.warnings.push_back("candidates run under " + python->path + " (from " + python->source +
+                           "), which has no torch; --python or REGATTA_PYTHON names another");
+  }
+  out.config.python = std::move(*found);
+  return {};
+}
+
+caf::error find_devices(const session& x, race_setup& out) {
+  const auto wanted = x.values.text("device");
+  if (wanted != "cpu") {
+    auto inventory = find_gpus(host_devices{}, out.config.host_environment);
+    out.config.gpus = std::move(inventory.gpus);
+    for (auto* texts : {&inventory.left_out, &inventory.warnings}) {
+      out.warnings.insert(out.warnings.end(), texts->begin(), texts->end());
+    }
+  }
+  if (wanted == "gpu" && out.config.gpus.empty()) {
+    return fail(ec::refused, x.values.at("device").source + ": got gpu, but no GPU of this host can be used "
+                                                            "(regatta doctor says why); allowed here: any, cpu");
+  }
+  out.config.cpu_slots =
+      x.values.is_set("slots") ? static_cast<std::uint32_t>(x.values.integer("slots")) : usable_cores();
+  return {};
+}
+
+void set_sandbox(const session& x, race_setup& out) {
+  auto& config = out.config.sandbox;
+  config.allow_unsandboxed = x.values.flag("allow-unsandboxed");
+  config.require = config.allow_unsandboxed
+                       ? sandbox::level::none
+                       : from_name<sandbox::level>(x.values.text("require-level")).value_or(sandbox::level::namespaced);
+  // The source checker's helper has a sandbox of its own, and its successor may start while it still dies.
+  constexpr std::uint32_t helpers = 2;
+  config.slots = out.config.cpu_slots + static_cast<std::uint32_t>(out.config.gpus.size()) + helpers;
+  out.config.host = sandbox::probe();
+  if (config.allow_unsandboxed && out.config.host.best == sandbox::level::none) {
+    out.warnings.emplace_back("--allow-unsandboxed: candidates run without isolation and can read and change what you can");
+  }
+}
+
+void set_events(const session& x, race_setup& out) {
+  const auto given = x.values.text("events");
+  const auto folder = value_of(x.env, "XDG_RUNTIME_DIR");
+  const auto base = folder.empty() ? out.config.state_dir : folder + "/regatta";
+  // The name of a socket may have 107 bytes; a deep state folder is no reason not to race.
+  constexpr std::size_t longest = 107;
+  auto path = base + "/events/" + out.spec.race.text + ".sock";
+  if (path.size() > longest) {
+    path = "/tmp/regatta-" + std::to_string(::geteuid()) + "/" + out.spec.race.text + ".sock";
+  }
+  out.config.events_endpoint = given == "off" ? "" : given.empty() ? "ipc://" + path : given;
+}
+
+}  // namespace
+
+caf::expected<race_setup> prepare_race(const session& x) {
+  race_setup out;
+  if (auto good = check_settings(x.values); !good) {
+    return good.error();
+  }
+  auto problem = read_problem(x.line.problem);
+  if (!problem) {
+    return problem.error();
+  }
+  auto provider = find_provider(x);
+  if (!provider) {
+    return provider.error();
+  }
+  const auto prompts = x.values.is_set("prompts") ? x.values.text("prompts") : data_dir("prompts");
+  auto stage = load_stage(prompts, x.values.text("stage"));
+  if (!stage) {
+    return stage.error();
+  }
+  out.config.state_dir = state_dir_of(x);
+  out.config.host_environment = own_environment();
+  out.config.node = node_id{host_name()};
+  if (auto failed = find_python(x, out)) {
+    return failed;
+  }
+  if (auto failed = find_devices(x, out)) {
+    return failed;
+  }
+  set_sandbox(x, out);
+  std::random_device random;
+  out.config.seed = (std::uint64_t{random()} << 32) | random();
+  const auto id = make_run_id(std::chrono::system_clock::now(), random());
+  out.spec = plan_race(x.values, *provider, std::move(*stage), std::move(*problem), id, out.config.state_dir);
+  out.model_source = "provider " + provider->provider.name + " (" + provider->chosen_by + ")" +
+                     (provider->key_source.empty() ? ", no key" : ", key from " + provider->key_source);
+  set_events(x, out);
+  out.config.providers.push_back(std::move(provider->provider));
+  return out;
+}
+
+}  // namespace regatta::cli

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/store_reader.hpp"
+#include "cli/account.hpp"
+#include "cli/commands.hpp"
+#include "cli/terminal_text.hpp"
+#include "messages/error.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace regatta::cli {
+
+namespace {
+
+/// How many runs an error names, and `list` shows at most.
+constexpr std::uint32_t most_listed = 1'000;
+
+/// `2` is `worker_02`.
+worker_id worker_meant(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc{} && end == text.data() + text.size() && !text.empty();
+  return is_number ? make_worker_id(number) : worker_id{text};
+}
+
+/// With the runs that the user may have meant.
+caf::error unknown_run(const std::string& run, const caf::error& why, store_reader& store) {
+  auto races = store.list_races(most_listed);
+  if (!races || races->empty()) {
+    return why;
+  }
+  std::vector<std::string> known;
+  for (const auto& race : *races) {
+    known.push_back(race.race.text);
+  }
+  const auto near = nearest(run, known);
+  return fail(code_of(why), clean_line(text_of(why)) + (near.empty() ? "; the latest is " + known.front()
+                                                                     : "; did you mean " + near + "?"));
+}
+
+caf::error check_worker(const race_record& record, const worker_id& worker) {
+  if (worker.empty()) {
+    return {};
+  }
+  const auto& all = record.workers;
+  if (std::any_of(all.begin(), all.end(), [&](const auto& x) { return x.worker == worker; })) {
+    return {};
+  }
+  return fail(ec::invalid_config, "--worker: got \"" + clean_line(worker.text) + "\", allowed: " +
+                                      (all.empty() ? "none, the race has no worker"
+                                                   : all.front().worker.text + " to " + all.back().worker.text));
+}
+
+}  // namespace
+
+exit_code run_show(const session& x, streams to) {
+  auto store = store_reader::open(state_dir_of(x));
+  if (!store) {
+    return complain(store.error(), to);
+  }
+  auto race = store->find_race(x.line.run);
+  if (!race) {
+    return complain(unknown_run(x.line.run, race.error(), *store), to);
+  }
+  auto record = store->load_race(*race);
+  if (!record) {
+    return complain(record.error(), to);
+  }
+  account_options options;
+  options.only_worker = x.line.worker.empty() ? worker_id{} : worker_meant(x.line.worker);
+  options.only_round = x.line.round;
+  options.has_details = !x.line.worker.empty() || x.line.round != 0;
+  if (auto failed = check_worker(*record, options.only_worker)) {
+    return complain(failed, to);
+  }
+  to.out.write(x.values.flag("json") ? account_json(*record, options) : account_text(*record, options));
+  return exit_code::won;
+}
+
+exit_code run_list(const session& x, streams to) {
+  auto store = store_reader::open(state_dir_of(x));
+  if (!store) {
+    return complain(store.error(), to);
+  }
+  auto races = store->list_races(most_listed);
+  if (!races) {
+    return complain(races.error(), to);
+  }
+  to.out.write(x.values.flag("json") ? list_json(*races) : list_text(*races));
+  return exit_code::won;
+}
+
+}  // namespace regatta::cli

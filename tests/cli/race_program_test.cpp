@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#define BOOST_TEST_MODULE race_program
+#include "tests/cli/program_run.hpp"
+#include "tests/cli/scratch_folder.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+namespace regatta::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using texts = std::vector<std::string>;
+
+texts race(const texts& more, const std::string& recording) {
+  texts out{regatta_program(), "race",     source_path("examples/toy/moving_average.py"),
+            "--replay",        recording,  "--python",
+            "/usr/bin/python3", "--device", "cpu"};
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
+std::string toy_recording() { return source_path("examples/toy/moving_average.jsonl"); }
+
+/// Two workers: one waits for a reply that never ends, the other runs a candidate that never ends.
+std::string endless_recording(const scratch_folder& folder) {
+  return folder.write("endless.jsonl",
+                      R"({"format": "regatta-recording/1", "workers": 2})" "\n"
+                      R"({"worker": 1, "round": 1, "deltas": ["thinking"], "stall": true})" "\n"
+                      R"({"worker": 2, "round": 1, "accepted": false, "finish": "stop", "deltas": ["```python\nimport os, time\n)"
+                      R"(os.fork()\nos.setsid() if os.getpid() != os.getpgrp() else 0\nclass ModelNew: pass\n)"
+                      R"(def kernel_function(): pass\nwhile True: time.sleep(1)\n```\n"]})" "\n");
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool is_alive(pid_t pid) { return fs::exists("/proc/" + std::to_string(pid)); }
+
+fs::path run_folder(const scratch_folder& folder) {
+  for (const auto& entry : fs::directory_iterator{folder / ".regatta"}) {
+    if (entry.path().filename().string().starts_with("run_")) {
+      return entry.path();
+    }
+  }
+  return {};
+}
+
+/// Files below `folder` whose content holds `text`.
+texts files_with(const fs::path& folder, const std::string& text) {
+  texts out;
+  for (const auto& entry : fs::recursive_directory_iterator{folder}) {
+    if (entry.is_regular_file() && has(read_file(entry.path().string()), text)) {
+      out.push_back(entry.path().string());
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_replayed_race_ends_with_an_account_that_show_repeats) {
+  const scratch_folder folder;
+  program_run program{folder.path(), race({"--workers", "4"}, toy_recording())};
+  BOOST_TEST(program.wait() == 0, program.err());
+  const auto account = program.out();
+  BOOST_TEST_INFO(account);
+  BOOST_TEST(has(account, "won by worker_"));
+  BOOST_TEST(has(account, "(claimed, not verified)"));
+  BOOST_TEST(has(account, "(quiet_ms)"));
+  BOOST_TEST(!has(account, "\x1B"));
+  const auto run = run_folder(folder);
+  BOOST_TEST(fs::exists(run / "orchestrator/summary.json"));
+  BOOST_TEST(fs::exists(run / "result.tar.gz"));
+  BOOST_TEST(has(account, run.string()));
+
+  const auto id = run.filename().string();
+  for (const auto& name : {std::string{"latest"}, id, id.substr(0, 10)}) {
+    program_run show{folder.path(), {regatta_program(), "show", name}};
+    BOOST_TEST(show.wait() == 0, show.err());
+    BOOST_TEST(show.out() == account);
+  }
+  program_run list{folder.path(), {regatta_program(), "list"}};
+  BOOST_TEST(list.wait() == 0);
+  BOOST_TEST(has(list.out(), id));
+  program_run json{folder.path(), {regatta_program(), "show", "latest", "--json"}};
+  BOOST_TEST(json.wait() == 0);
+  BOOST_TEST(has(json.out(), "\"standing\": \"claimed, not verified\""));
+  for (const auto* bad : {"run_19990101", "../../etc/passwd", "/etc/passwd", ".", ""}) {
+    program_run show{folder.path(), {regatta_program(), "show", bad}};
+    BOOST_TEST(show.wait() != 0);
+    BOOST_TEST(show.out() == "");
+    BOOST_TEST(has(show.err(), "regatta: "));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(json_is_one_object_per_event_and_nothing_else) {
+  const scratch_folder folder;
+  program_run program{folder.path(), race({"--json"}, toy_recording())};
+  BOOST_TEST(program.wait() == 0, program.err());
+  const auto out = program.out();
+  std::string last;
+  for (std::size_t at = 0; at < out.size();) {
+    const auto end = out.find('\n', at);
+    last = out.substr(at, end - at);
+    BOOST_TEST((last.starts_with("{") && last.ends_with("}")));
+    at = end + 1;
+  }
+  BOOST_TEST(has(last, "\"kind\":\"race_closed\""));
+  BOOST_TEST(has(out, "\"kind\":\"winner_decided\""));
+}
+
+BOOST_AUTO_TEST_CASE(quiet_leaves_only_the_result) {
+  const scratch_folder folder;
+  program_run program{folder.path(), race({"--quiet", "--events", "off"}, toy_recording())};
+  BOOST_TEST(program.wait() == 0);
+  BOOST_TEST(has(program.out(), "won by"));
+  BOOST_TEST(!has(program.err(), "worker_"));
+}
+
+BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_2_one_line_and_no_state_folder) {
+  const scratch_folder folder;
+  const auto problem = source_path("examples/toy/moving_average.py");
+  const std::vector<std::pair<texts, std::string>> cases = {
+      {{"race", problem}, "no model to ask: set OPENAI_API_KEY"},
+      {{"race", problem, "--workers", "0", "--replay", toy_recording()}, "--workers: got \"0\", allowed: "},
+      {{"race", problem, "--accept", "verified"}, "--accept: got \"verified\", allowed: claimed"},
+      {{"race", problem, "--target-platform", "xpu"}, "--target-platform: got \"xpu\", allowed: cuda"},
+      {{"race", "absent.py", "--replay", toy_recording()}, "absent.py: got No such file"},
+      {{"race", problem, "--replay", problem}, "moving_average.py"},
+      {{"race", problem, "--stage", "dream", "--replay", toy_recording()}, "dream"},
+      {{"race", problem, "--config", "absent.toml"}, "absent.toml: got No such file"},
+      {{"race", problem, "--frobnicate"}, "got --frobnicate"},
+  };
+  for (const auto& [arguments, expected] : cases) {
+    texts argv{regatta_program()};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    program_run program{folder.path(), argv};
+    BOOST_TEST(program.wait() == 2, program.err());
+    const auto err = program.err();
+    BOOST_TEST(has(err, expected), err);
+    BOOST_TEST(std::count(err.begin(), err.end(), '\n') == 1);
+    BOOST_TEST(program.out() == "");
+  }
+  BOOST_TEST(!fs::exists(folder / ".regatta"));
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_ends_the_race_cleanly_and_soon) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    const scratch_folder folder;
+    program_run program{folder.path(), race({"--workers", "2"}, endless_recording(folder))};
+    BOOST_REQUIRE_MESSAGE(program.waits_for("code found"), program.err());
+    const auto below = program.descendants();
+    BOOST_TEST(below.size() > 0U);
+    const auto before = std::chrono::steady_clock::now();
+    program.signal(number);
+    BOOST_TEST(program.wait(std::chrono::seconds{20}) == 5, program.err());
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
+    BOOST_TEST(took.count() < 10.0);
+    BOOST_TEST(has(program.err(), "stopping; again to stop at once"));
+    BOOST_TEST(has(program.out(), "no winner, cancelled"));
+    BOOST_TEST(has(read_file((run_folder(folder) / "orchestrator/summary.json").string()), "cancel"));
+    for (const auto pid : below) {
+      BOOST_TEST(!is_alive(pid));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_second_signal_ends_it_at_once_and_leaves_nothing_behind) {
+  const scratch_folder folder;
+  program_run program{folder.path(), race({"--workers", "2"}, endless_recording(folder))};
+  BOOST_REQUIRE_MESSAGE(program.waits_for("code found"), program.err());
+  const auto below = program.descendants();
+  // Two different signals: two of a kind would be delivered as one.
+  program.signal(SIGSTOP);
+  program.signal(SIGINT);
+  program.signal(SIGTERM);
+  program.signal(SIGCONT);
+  BOOST_TEST(program.wait(std::chrono::seconds{5}) == 5, program.err());
+  BOOST_TEST(has(program.err(), "ended at once"));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  for (const auto pid : below) {
+    while (is_alive(pid) && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+    BOOST_TEST(!is_alive(pid));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_ends_nothing) {
+  const scratch_folder folder;
+  std::string command;
+  for (const auto& word : race({"--json"}, toy_recording())) {
+    command += "'" + word + "' ";
+  }
+  program_run program{folder.path(), {"/bin/bash", "-c", command + "| head -1 >/dev/null; echo ${PIPESTATUS[0]}"}};
+  BOOST_TEST(program.wait() == 0);
+  BOOST_TEST(program.out() == "0\n", program.err());
+}
+
+BOOST_AUTO_TEST_CASE(a_key_is_found_in_no_file_and_no_output) {
+  const scratch_folder folder;
+  const std::string key = "sk-canary-4711-do-not-leak";
+  // Nobody listens on port 1.
+  folder.write("regatta.toml", "[providers.gone]\nkind = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n"
+                               "api_key_env = \"CANARY\"\ntries = 1\n");
+  program_run program{folder.path(),
+                      {regatta_program(), "race", source_path("examples/toy/moving_average.py"), "--workers", "2",
+                       "--python", "/usr/bin/python3", "--device", "cpu", "-v"},
+                      {{"CANARY", key}}};
+  BOOST_TEST(program.wait() == 3, program.err());
+  BOOST_TEST(has(program.err(), "key from CANARY"));
+  BOOST_TEST(files_with(folder.path(), key).empty());
+  program_run config{folder.path(), {regatta_program(), "config"}, {{"CANARY", key}}};
+  BOOST_TEST(config.wait() == 0);
+  BOOST_TEST(has(config.out(), "set, from CANARY"));
+  BOOST_TEST(!has(config.out(), key));
+}
+
+BOOST_AUTO_TEST_CASE(doctor_answers_and_its_json_is_json) {
+  const scratch_folder folder;
+  program_run text{folder.path(), {regatta_program(), "doctor", "--python", "/usr/bin/python3"}};
+  const auto code = text.wait();
+  BOOST_TEST((code == 0 || code == 1));
+  BOOST_TEST(has(text.out(), "sandbox"));
+  program_run json{folder.path(), {regatta_program(), "doctor", "--json"}};
+  json.wait();
+  BOOST_TEST(has(json.out(), "\"findings\""));
+}
+
+}  // namespace regatta::test
