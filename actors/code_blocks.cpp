@@ -72,8 +72,8 @@ void mask_text(std::string_view rest, bool is_info, std::string& out) {
                             std::string_view{"pPsStT"}.find(rest.substr(i + 2, 1)) != std::string_view::npos) ||
                            rest.substr(i, 3) == "]]>" || rest.substr(i, 2) == "]>";
     // A backtick in an info string decides whether the line is a fence.
-    const bool is_plain = std::isalnum(static_cast<unsigned char>(x)) != 0 || is_blank(x) || x == '>' || x == '-' ||
-                          x == '?' || x == '/';
+    const bool is_plain =
+        std::isalnum(static_cast<unsigned char>(x)) != 0 || is_blank(x) || x == '>' || x == '-' || x == '?' || x == '/';
     out += is_plain || ends_html || (is_info && x == '`') ? x : 'x';
   }
 }
@@ -154,13 +154,24 @@ bool closes(std::string_view line, const code_block& block) {
          line.find_first_not_of(" \t", at + run_length(line, at)) == std::string_view::npos;
 }
 
+/// Both kinds of block look alike in libcmark's interface. An indented one has what looks like its fence as its first
+/// line of code; in a fenced one that line would have to stand twice, and without info string it would close the block.
+bool is_indented(const std::vector<std::string_view>& lines, std::size_t index, const opener& fence,
+                 std::string_view literal) {
+  std::string first;
+  mask_line(lines[index].substr(fence.column), first);
+  const bool has_info = fence.info.find_first_not_of(" \t") != std::string_view::npos;
+  const bool is_repeated = index + 1 < lines.size() && lines[index + 1].ends_with(lines[index].substr(fence.column));
+  return literal.starts_with(first + '\n') && !(has_info && is_repeated);
+}
+
 code_block block_of(cmark_node* node, const std::vector<std::string_view>& lines) {
   const auto index = static_cast<std::size_t>(cmark_node_get_start_line(node)) - 1;
   const auto column = static_cast<std::size_t>(cmark_node_get_start_column(node)) - 1;
   const std::string_view literal = cmark_node_get_literal(node);
   const auto line = lines[index];
   code_block out;
-  if (const auto fence = opener_at(line, column)) {
+  if (const auto fence = opener_at(line, column); fence && !is_indented(lines, index, *fence, literal)) {
     out = fenced_block(line, index, *fence);
   } else {
     out.opened = out.first = index;
@@ -276,7 +287,8 @@ std::string block_text(const std::vector<std::string_view>& lines, const code_bl
                        std::size_t to) {
   std::string out;
   for (auto i = from; i < std::min(to, lines.size()); ++i) {
-    out += without_prefix(lines[i], block.prefix);
+    // Indented code may begin behind a list marker.
+    out += i == block.opened ? lines[i].substr(block.prefix.size()) : without_prefix(lines[i], block.prefix);
     out += '\n';
   }
   return out;

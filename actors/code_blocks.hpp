@@ -22,15 +22,15 @@ enum class block_rank : std::uint8_t {
 };
 
 struct code_block {
-  std::size_t first = 0;     ///< Index of its first line of code.
-  std::size_t count = 0;     ///< Lines of code.
-  std::size_t opened = 0;    ///< Index of the line with the opening fence; `first` if indented.
-  char fence = 0;            ///< '`', '~'; 0 if indented.
+  std::size_t first = 0;   ///< Index of its first line of code.
+  std::size_t count = 0;   ///< Lines of code.
+  std::size_t opened = 0;  ///< Index of the line with the opening fence; `first` if indented.
+  char fence = 0;          ///< '`', '~'; 0 if indented.
   std::size_t fence_length = 0;
-  std::string prefix;        ///< What stands before the fence (list indentation, `> `); taken off each line.
-  std::string tag;           ///< First word of the info string, lower case, at most 32 bytes.
+  std::string prefix;  ///< What stands before the fence (list indentation, `> `); taken off each line.
+  std::string tag;     ///< First word of the info string, lower case, at most 32 bytes.
   block_rank rank = block_rank::other;
-  bool is_closed = false;    ///< A fence ends it, or it is indented.
+  bool is_closed = false;  ///< A fence ends it, or it is indented.
 };
 
 /// Lines without their ends. `text` has LF line ends only and outlives the result.

@@ -69,9 +69,9 @@ std::vector<std::vector<checked>> by_block(const found_code& found, const std::v
 }
 
 class chooser {
- public:
-  chooser(const found_code& found, const std::vector<source_facts>& facts,
-          const std::vector<std::string>& must_define, bool is_cut)
+public:
+  chooser(const found_code& found, const std::vector<source_facts>& facts, const std::vector<std::string>& must_define,
+          bool is_cut)
       : blocks_{by_block(found, facts)}, count_{found.blocks}, must_define_{must_define}, is_cut_{is_cut} {}
 
   chosen_code choose() const {
@@ -85,7 +85,7 @@ class chooser {
     return blocks_.empty() ? chosen_code{extraction::no_code, {}, "no code block was checked"} : explain();
   }
 
- private:
+private:
   bool is_acceptable(const checked& x) const {
     const bool is_whole = !(x.option->is_unclosed && is_cut_);
     // With nothing to look for, any one-word shell line would pass for Python.
@@ -98,9 +98,10 @@ class chooser {
   }
 
   std::string found_note(const checked& x) const {
-    return place(x) + (x.option->extended_by == 0 ? ""
-                                                  : ", read past " + std::to_string(x.option->extended_by) +
-                                                        " fence(s) inside it") +
+    return place(x) +
+           (x.option->extended_by == 0
+                ? ""
+                : ", read past " + std::to_string(x.option->extended_by) + " fence(s) inside it") +
            (x.option->is_unclosed ? ", never closed" : "");
   }
 

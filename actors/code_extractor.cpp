@@ -51,7 +51,7 @@ bool is_empty(std::string_view code) {
 
 /// Turns blocks into options and keeps the books on what was left out.
 class option_list {
- public:
+public:
   option_list(const std::vector<std::string_view>& lines, std::vector<code_block> blocks)
       : lines_{lines}, fences_{bare_fences(lines)}, blocks_{std::move(blocks)} {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -83,7 +83,7 @@ class option_list {
     return std::move(out_);
   }
 
- private:
+private:
   bool reaches_end(const code_block& block) const { return block.first + block.count >= last_line_; }
 
   void extend(std::vector<code_option>& to, const code_block& block) {
@@ -182,7 +182,7 @@ class option_list {
   const std::vector<std::string_view>& lines_;
   std::vector<bare_fence> fences_;
   std::vector<code_block> blocks_;
-  std::vector<std::size_t> order_;      ///< Indices into blocks_, best first.
+  std::vector<std::size_t> order_;         ///< Indices into blocks_, best first.
   std::size_t last_line_ = lines_.size();  ///< Behind the last line that is not blank.
   std::size_t total_ = 0;
   std::size_t bytes_ = 0;

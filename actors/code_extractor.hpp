@@ -22,11 +22,11 @@ namespace regatta {
 /// One text that might be the candidate: a block as CommonMark ends it, or extended to a later fence.
 struct code_option {
   std::string text;
-  std::uint32_t block = 0;         ///< Number of its block in the reply, from 1.
-  std::uint32_t extended_by = 0;   ///< Fences passed over; 0: the block itself.
-  bool is_python = false;          ///< Tagged python, py, python3 …
-  bool is_unclosed = false;        ///< The reply ends inside it.
-  std::string tag;                 ///< First word of the info string, lower case; empty: none.
+  std::uint32_t block = 0;        ///< Number of its block in the reply, from 1.
+  std::uint32_t extended_by = 0;  ///< Fences passed over; 0: the block itself.
+  bool is_python = false;         ///< Tagged python, py, python3 …
+  bool is_unclosed = false;       ///< The reply ends inside it.
+  std::string tag;                ///< First word of the info string, lower case; empty: none.
 };
 
 struct found_code {
@@ -41,8 +41,8 @@ found_code find_code(std::string_view reply, bool is_cut);
 
 struct chosen_code {
   extraction result = extraction::no_code;
-  std::string code;   ///< Canonical form; empty unless `found`.
-  std::string note;   ///< For people and for the repair prompt.
+  std::string code;  ///< Canonical form; empty unless `found`.
+  std::string note;  ///< For people and for the repair prompt.
 };
 
 /// `facts` answers `found.options` one to one. `must_define`: see stage_spec.

@@ -41,9 +41,8 @@ bool is_stage_name(std::string_view x) {
 
 std::string stripped(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t\n");
-  return begin == std::string_view::npos
-             ? std::string{}
-             : std::string{text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1)};
+  return begin == std::string_view::npos ? std::string{}
+                                         : std::string{text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1)};
 }
 
 std::string with_lf(const std::string& text) {

@@ -24,12 +24,15 @@ std::string repeated(std::string_view text, std::size_t bytes = MiB / 2) {
 
 BOOST_AUTO_TEST_SUITE(extractor_bounds)
 
-// CPU time, not wall time: the machine may be busy. 512 KiB of each take 0.01 to 0.15 s optimised, under 0.5 s in a debug
-// build; a quadratic step takes minutes.
+// CPU time, not wall time: the machine may be busy. 512 KiB of each take 0.01 to 0.15 s optimised, under 0.5 s in a
+// debug build; a quadratic step takes minutes.
 BOOST_AUTO_TEST_CASE(work_grows_with_the_reply_and_not_with_its_square) {
-  for (const auto* pattern : {"`", "``` ", "```\n", "```python\n", "![[]()", "* ", "> ", "- - - \n", "\n", "<?", "<!A ",
-                              "[a](", "*a _b", "`a``b", "[a]: b\n", "~", "~~~\n```\n", "    a\n\n", "<a x='\n",
-                              "```python\nx\n```\n", "> ```py\n", "1. ", "\t", "&#1", "</", "<div>\n", "# ", "===\n"}) {
+  for (const auto* pattern : {"`",         "``` ",       "```\n",     "```python\n", "![[]()",
+                              "* ",        "> ",         "- - - \n",  "\n",          "<?",
+                              "<!A ",      "[a](",       "*a _b",     "`a``b",       "[a]: b\n",
+                              "~",         "~~~\n```\n", "    a\n\n", "<a x='\n",    "```python\nx\n```\n",
+                              "> ```py\n", "1. ",        "\t",        "&#1",         "</",
+                              "<div>\n",   "# ",         "===\n"}) {
     const auto reply = repeated(pattern);
     const auto before = std::clock();
     const auto found = find_code(reply, false);

@@ -5,7 +5,7 @@
 
 #include "actors/code_extractor.hpp"
 
-#include <cctype>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -37,7 +37,9 @@ BOOST_AUTO_TEST_CASE(a_tagged_block_is_the_candidate) {
   check_found("Here it is:\n\n" + in_fence(program) + "\nGood luck.\n");
   for (const auto* tag : {"py", "python3", "Python", "PYTHON", "py3", "python title=\"a.py\"", " python", "{.python}",
                           "python3.11", "python,linenos"}) {
-    BOOST_TEST_CONTEXT(tag) { check_found(in_fence(program, tag)); }
+    BOOST_TEST_CONTEXT(tag) {
+      check_found(in_fence(program, tag));
+    }
   }
 }
 
@@ -66,6 +68,7 @@ BOOST_AUTO_TEST_CASE(the_last_python_block_that_defines_the_entry_point_wins) {
 BOOST_AUTO_TEST_CASE(untagged_indented_and_oddly_tagged_blocks_count_in_this_order) {
   check_found(in_fence(program, ""));
   check_found("Code:\n\n    class ModelNew:\n        x = 1\n");
+  check_found("1.     class ModelNew:\n           x = 1\n");
   check_found(in_fence(program, "triton"));
   check_found(in_fence("class ModelNew:\n    x = 3\n", "triton") + in_fence(program, ""));
   check_found("Code:\n\n    class ModelNew:\n        x = 3\n\nor\n\n" + in_fence(program, ""));
@@ -111,10 +114,17 @@ BOOST_AUTO_TEST_CASE(fences_that_commonmark_takes_for_text_are_a_last_resort) {
   check_found("Code:\n\n      ```python\n      class ModelNew:\n          x = 1\n      ```\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_fence_indented_as_code_is_the_code_of_an_indented_block) {
+  const auto found = find_code("    ```\n    x = 1\n    ```\n", false);
+  BOOST_REQUIRE(found.options.size() == 1U);
+  BOOST_TEST(found.options[0].text == "```\nx = 1\n```\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_reply_cut_inside_its_block_is_truncated) {
   check_outcome(extract("```python\n" + program, {"ModelNew"}, true), extraction::truncated, "output limit");
   check_outcome(extract("```python\n", {"ModelNew"}, true), extraction::no_code, "empty");
-  check_outcome(extract("```python\nclass ModelNew:\n  x = \"\"\"", {"ModelNew"}, true), extraction::truncated, "1 of 1");
+  check_outcome(extract("```python\nclass ModelNew:\n  x = \"\"\"", {"ModelNew"}, true), extraction::truncated,
+                "1 of 1");
 }
 
 BOOST_AUTO_TEST_CASE(a_whole_block_before_the_cut_is_used) {

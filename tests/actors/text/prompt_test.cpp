@@ -4,7 +4,6 @@
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,7 +105,8 @@ BOOST_AUTO_TEST_CASE(hostile_problem_text_arrives_unchanged) {
   for (const auto* name : {"kernel", "extract"}) {
     const auto text = render_prompt(shipped(name), 0, {2, hostile, hostile, {}}, problem_of(hostile));
     BOOST_TEST(text.ends_with("\n\nPROBLEM_FILE_CONTENT:\n" + hostile));
-    BOOST_TEST(contains(text, "\nERROR_CONTEXT:\n" + hostile + "\n\nPREVIOUS_CANDIDATE:\n````python\n" + hostile + "\n````\n"));
+    BOOST_TEST(contains(
+        text, "\nERROR_CONTEXT:\n" + hostile + "\n\nPREVIOUS_CANDIDATE:\n````python\n" + hostile + "\n````\n"));
   }
 }
 
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(a_stage_that_is_not_there_is_named_with_those_that_are) {
   BOOST_TEST(code_of(stage.error()) == ec::not_found);
   BOOST_TEST(contains(describe(stage.error()), "\"kernl\""));
   BOOST_TEST(contains(describe(stage.error()), "stages there: extract, kernel"));
-  for (const auto* name : {"../kernel", "/etc", "", ".", "Kernel", "a b"}) {
+  for (const auto* name : {"../kernel", "/etc", "", ".", "Kernel", "a b", "extract/../kernel", "./kernel"}) {
     BOOST_TEST(!load_stage(source_dir() + "/prompts", name), name);
   }
 }

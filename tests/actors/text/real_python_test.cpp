@@ -6,7 +6,6 @@
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -150,7 +149,8 @@ BOOST_AUTO_TEST_CASE(every_recorded_reply_is_read_as_it_was_meant) {
 
 BOOST_AUTO_TEST_CASE(a_docstring_with_a_fence_is_read_whole_where_python_says_so) {
   const std::string code =
-      "def kernel_function(x):\n    '''Example:\n```\nkernel_function(1)\n```\nand\n```python\nkernel_function(2)\n```\n"
+      "def kernel_function(x):\n    "
+      "'''Example:\n```\nkernel_function(1)\n```\nand\n```python\nkernel_function(2)\n```\n"
       "    '''\n    return x\n\n\nclass ModelNew:\n    pass\n";
   const auto chosen = extract("Here:\n\n```python\n" + code + "```\n\nThat's all.\n");
   BOOST_TEST(chosen.result == extraction::found, chosen.note);
