@@ -199,6 +199,8 @@ BOOST_AUTO_TEST_CASE(words_of_an_earlier_helper_are_not_heard) {
   desk.on_ended(old, "killed", now);
   BOOST_TEST(desk.take_results().empty());
   BOOST_TEST(steps().empty());
+  greet();
+  BOOST_TEST((steps() == verbs{verb::write}));
 }
 
 BOOST_AUTO_TEST_CASE(there_is_one_timer_however_many_texts_are_asked) {
