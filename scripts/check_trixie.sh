@@ -11,7 +11,7 @@ folder=${2:-/var/tmp/regatta-$release}
 command -v debootstrap >/dev/null || apt-get install -y -qq debootstrap >/dev/null
 
 mirror=$(sed -nE 's/^URIs: *([^ ]+).*/\1/p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' \
-  /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -E '/debian/?$' | head -n 1)
+  $(ls /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true) | grep -E '/debian/?$' | head -n 1)
 if [ ! -x "$folder/usr/bin/apt-get" ]; then
   echo "check_trixie: making a $release chroot in $folder"
   debootstrap --variant=minbase "$release" "$folder" "$mirror" >"$folder.log" 2>&1 || { tail -n 20 "$folder.log"; exit 1; }

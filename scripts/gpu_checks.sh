@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What can only be tried on a GPU, from an unpacked bundle: scripts/gpu_checks.sh BUNDLE.tar.xz. Needs a Python with torch and
+# triton first on PATH (or REGATTA_PYTHON). Prints what it does; ends with "gpu checks: N passed, N failed".
+set -uo pipefail
+bundle=$(readlink -f "$1")
+root=$(cd "$(dirname "$0")/.." && pwd)
+python=${REGATTA_PYTHON:-$(command -v python3)}
+work=$(mktemp -d)
+tar -C "$work" -xf "$bundle"
+regatta=$(echo "$work"/regatta-*/bin/regatta)
+cd "$work"
+passed=0 failed=0
+check() { if [ "$1" = 0 ]; then passed=$((passed + 1)); echo "ok: $2"; else failed=$((failed + 1)); echo "FAILED: $2"; fi; }
+gpus=$(nvidia-smi --query-gpu=uuid --format=csv,noheader | wc -l)
+memory_used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | sort -n | tail -n 1; }
+race() { timeout 300 "$regatta" race "$@" --python "$python" --device gpu --events off 2>progress.log | tee account.txt; return "${PIPESTATUS[0]}"; }
+
+echo "== host: $gpus GPUs, $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
+"$python" -c 'import torch, triton; print("torch", torch.__version__, "triton", triton.__version__)'
+"$regatta" doctor --python "$python"
+check $? "doctor finds no failure"
+
+echo "== a recorded race, its Triton kernels compiled for this GPU"
+race "$root/examples/softmax_rows.py" --replay "$root/examples/recordings/softmax_rows.jsonl" --run-timeout-s 60
+check $? "softmax_rows is won on the GPU"
+grep -q 'cuda-sm_' account.txt
+check $? "the account names a CUDA engine"
+
+# One worker, one candidate: a recording made of a Python file that also defines what the stage asks for.
+record() {
+  "$python" - "$1" "$2" <<'PY'
+import json, sys
+code = open(sys.argv[1]).read() + "\nclass ModelNew: pass\ndef kernel_function(*a): pass\n"
+with open(sys.argv[2], "w") as out:
+    out.write(json.dumps({"format": "regatta-recording/1", "workers": 1}) + "\n")
+    out.write(json.dumps({"worker": 1, "round": 1, "deltas": ["```python\n" + code + "```\n"], "finish": "stop"}) + "\n")
+PY
+}
+candidate() { record "$1.py" "$1.jsonl"; shift_args=("${@:2}"); race "$root/examples/softmax_rows.py" --replay "$1.jsonl" --workers 1 --max-iters 1 "${shift_args[@]}"; }
+
+echo "== a lease shows exactly one GPU"
+cat >one_gpu.py <<'PY'
+import os, torch
+assert torch.cuda.device_count() == 1, torch.cuda.device_count()
+nodes = sorted(x for x in os.listdir("/dev") if x.startswith("nvidia"))
+assert sum(x[6:].isdigit() for x in nodes) == 1, nodes
+x = torch.ones(1 << 20, device="cuda")
+assert float((x + x).sum()) == float(2 << 20)
+print("PASS", nodes, torch.cuda.get_device_name(0))
+PY
+candidate one_gpu
+check $? "one visible GPU of $gpus, usable"
+
+echo "== another GPU cannot be reached"
+cat >other_gpu.py <<'PY'
+import os, stat, torch
+torch.ones(1, device="cuda")
+own = [x for x in os.listdir("/dev") if x.startswith("nvidia") and x[6:].isdigit()]
+for minor in range(16):
+    name = f"/dev/nvidia{minor}"
+    if f"nvidia{minor}" in own:
+        continue
+    for attempt in (lambda: os.open(name, os.O_RDWR), lambda: os.mknod("/tmp/gpu", 0o666 | stat.S_IFCHR, os.makedev(195, minor))):
+        try:
+            attempt()
+        except OSError:
+            continue
+        raise SystemExit(f"reached {name}")
+print("PASS")
+PY
+candidate other_gpu
+check $? "no other device node can be opened or made"
+
+echo "== a kernel that never ends is killed, and the GPU is usable again"
+cat >hang.py <<'PY'
+import torch, triton, triton.language as tl
+@triton.jit
+def forever(p, n):
+    i = 0
+    while i < n:
+        i = tl.load(p) * 0
+    tl.store(p, i)
+p = torch.zeros(1, dtype=torch.int32, device="cuda")
+forever[(1,)](p, 1)
+torch.cuda.synchronize()
+print("PASS")
+PY
+candidate hang --run-timeout-s 20
+[ $? = 4 ]
+check $? "the hanging kernel does not win"
+grep -q 'timed out' account.txt
+check $? "its end is named a time-out"
+candidate one_gpu
+check $? "the next candidate passes"
+
+echo "== an access out of bounds poisons only its own run"
+cat >bounds.py <<'PY'
+import torch, triton, triton.language as tl
+@triton.jit
+def wild(p):
+    tl.store(p + (1 << 38), 1.0)
+p = torch.zeros(1, device="cuda")
+wild[(1,)](p)
+torch.cuda.synchronize()
+print("PASS")
+PY
+candidate bounds
+[ $? = 4 ]
+check $? "the out-of-bounds kernel does not win"
+candidate one_gpu
+check $? "the next candidate passes"
+
+echo "== cancel while kernels run: four workers, three hang, one passes after them"
+"$python" - <<'PY'
+import json
+tail = "\nclass ModelNew: pass\ndef kernel_function(*a): pass\n"
+with open("cancel.jsonl", "w") as out:
+    out.write(json.dumps({"format": "regatta-recording/1", "workers": 2}) + "\n")
+    for worker, name in ((1, "hang.py"), (2, "one_gpu.py")):
+        out.write(json.dumps({"worker": worker, "round": 1, "deltas": ["```python\n" + open(name).read() + tail + "```\n"],
+                              "finish": "stop", "accepted": worker == 2}) + "\n")
+PY
+race "$root/examples/softmax_rows.py" --replay cancel.jsonl --workers 2 --max-iters 1 --run-timeout-s 40
+check $? "the worker whose kernel ends wins"
+sleep 1
+[ "$(memory_used)" -lt 100 ]
+check $? "no GPU memory is held afterwards: $(memory_used) MiB"
+! pgrep -f candidate_main.py >/dev/null
+check $? "no candidate is left"
+echo "gpu checks: $passed passed, $failed failed"
+[ "$failed" = 0 ]
