@@ -139,7 +139,8 @@ std::string worker_block(const race_record& record, const worker_row& worker, co
       continue;
     }
     const auto line = round_line(record, round);
-    const auto same = round.duplicate_of.empty() ? "" : " [" + round.duplicate + " of " + round.duplicate_of.text + "]";
+    const bool is_same = !round.duplicate_of.empty() && round.duplicate != "unique";
+    const auto same = is_same ? " [" + round.duplicate + " of " + round.duplicate_of.text + "]" : "";
     out += line.empty() ? "" : "      round " + std::to_string(round.round) + "  " + line + same + "\n";
     if (options.has_details) {
       out += run_details(record, round);

@@ -70,7 +70,7 @@ json to_json(const round_row& x) {
           {"extraction_note", x.extraction_note},
           {"digest", text_or_null(x.digest.text)},
           {"duplicate", text_or_null(x.duplicate)},
-          {"duplicate_of", text_or_null(x.duplicate_of.text)},
+          {"duplicate_of", text_or_null(x.duplicate == "unique" ? "" : x.duplicate_of.text)},
           {"why", x.why},
           {"has_won", x.has_won},
           {"was_accepted", x.was_accepted}};

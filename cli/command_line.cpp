@@ -140,7 +140,7 @@ private:
     return all.empty() ? &app_ : all.front();
   }
 
-  std::string help() const { return chosen()->help(); }
+  std::string help() const { return chosen()->help() + "\n"; }
 
   /// One line that names flag, got and allowed.
   std::string explained(const CLI::ParseError& x) const {

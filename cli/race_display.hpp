@@ -25,8 +25,8 @@ struct display_choice {
   bool is_json = false;
   bool is_quiet = false;
   bool is_terminal = false;
-  std::string term;      ///< $TERM
-  std::string no_color;  ///< $NO_COLOR: any text switches color off.
+  std::string term{};      ///< $TERM
+  std::string no_color{};  ///< $NO_COLOR: any text switches color off.
 };
 display_mode mode_for(const display_choice& x);
 bool has_color(const display_choice& x);

@@ -48,7 +48,8 @@ caf::expected<provider_choice> find_provider(const session& x) {
   auto out = choose_provider(x.values, x.files, x.env);
   if (out) {
     if (auto failed = check_provider(out->provider)) {
-      return failed;
+      // A recording that cannot be read, a program that is not there: named by the user, so theirs to mend.
+      return fail(ec::invalid_config, text_of(failed));
     }
   }
   return out;
@@ -145,7 +146,7 @@ caf::expected<race_setup> prepare_race(const session& x) {
   const auto prompts = x.values.is_set("prompts") ? x.values.text("prompts") : data_dir("prompts");
   auto stage = load_stage(prompts, x.values.text("stage"));
   if (!stage) {
-    return stage.error();
+    return fail(ec::invalid_config, x.values.at("stage").source + ": " + text_of(stage.error()));
   }
   out.config.state_dir = state_dir_of(x);
   out.config.host_environment = own_environment();

@@ -54,6 +54,9 @@ caf::error check_worker(const race_record& record, const worker_id& worker) {
 }  // namespace
 
 exit_code run_show(const session& x, streams to) {
+  if (x.line.run.empty()) {
+    return complain(fail(ec::invalid_config, "RUN: got \"\", allowed: a run id, the beginning of one, latest"), to);
+  }
   auto store = store_reader::open(state_dir_of(x));
   if (!store) {
     return complain(store.error(), to);

@@ -139,8 +139,9 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_2_one_line_and_no_state_folder) {
     texts argv{regatta_program()};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     program_run program{folder.path(), argv};
-    BOOST_TEST(program.wait() == 2, program.err());
+    const int code = program.wait();
     const auto err = program.err();
+    BOOST_TEST(code == 2, err);
     BOOST_TEST(has(err, expected), err);
     BOOST_TEST(std::count(err.begin(), err.end(), '\n') == 1);
     BOOST_TEST(program.out() == "");
@@ -167,6 +168,29 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_race_cleanly_and_soon) {
       BOOST_TEST(!is_alive(pid));
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(another_process_can_ask_for_the_status_and_cancel) {
+  const scratch_folder folder;
+  const auto answer_of = [&](const texts& arguments, int expected) {
+    const scratch_folder own;
+    texts argv{regatta_program()};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    argv.insert(argv.end(), {"--state-dir", folder / ".regatta"});
+    program_run program{own.path(), argv};
+    BOOST_TEST(program.wait() == expected, program.err());
+    return program.out() + program.err();
+  };
+  BOOST_TEST(has(answer_of({"status"}, 0), "no race is running"));
+  program_run program{folder.path(), race({"--workers", "2"}, endless_recording(folder))};
+  BOOST_REQUIRE_MESSAGE(program.waits_for("code found"), program.err());
+  BOOST_TEST(has(answer_of({"status"}, 0), "moving_average: 2 workers"));
+  BOOST_TEST(has(answer_of({"cancel", "run_1999"}, 1), "running: run_"));
+  BOOST_TEST(has(answer_of({"cancel", "../x"}, 1), "no running race"));
+  BOOST_TEST(has(answer_of({"cancel", "latest"}, 0), ": stopping"));
+  BOOST_TEST(program.wait(std::chrono::seconds{20}) == 5, program.err());
+  BOOST_TEST(has(answer_of({"cancel", "latest"}, 1), "running: none"));
+  BOOST_TEST(fs::is_empty(folder / ".regatta/control"));
 }
 
 BOOST_AUTO_TEST_CASE(a_second_signal_ends_it_at_once_and_leaves_nothing_behind) {
