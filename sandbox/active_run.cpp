@@ -53,8 +53,8 @@ std::string active_run::refusal_of(const run_spec& spec) {
     }
   }
   for (const auto& file : spec.files) {
-    const bool is_ours = std::find(std::begin(run_subfolders), std::end(run_subfolders), file.name) !=
-                         std::end(run_subfolders);
+    const bool is_ours =
+        std::find(std::begin(run_subfolders), std::end(run_subfolders), file.name) != std::end(run_subfolders);
     if (!is_plain_name(file.name) || is_ours) {
       return "input file with a name that cannot be one";
     }
@@ -198,8 +198,8 @@ run_result active_run::result(const confinement& walls, const cgroup_usage& usag
   result.started_at = started_at_;
   result.elapsed = duration_cast<microseconds>(now - asked_at_);
   if (started_) {
-    result.launch = duration_cast<microseconds>(
-        clock::time_point{std::chrono::nanoseconds{started_->at_ns}} - asked_at_);
+    result.launch =
+        duration_cast<microseconds>(clock::time_point{std::chrono::nanoseconds{started_->at_ns}} - asked_at_);
   }
   if (const auto ordered = ender->ordered_at(); ordered && is_armed) {
     result.killed_in = duration_cast<microseconds>(now - *ordered);

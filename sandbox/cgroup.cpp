@@ -190,7 +190,8 @@ cgroup_usage cgroup_tree::usage(const cgroup_leaf& leaf) {
     }
     for (const char* file : {"/memory.peak", "/memory.max_usage_in_bytes"}) {
       const auto text = read_file(folder + file);
-      usage.peak = std::max(usage.peak, text.empty() ? 0 : static_cast<byte_count>(std::strtoull(text.c_str(), nullptr, 10)));
+      usage.peak =
+          std::max(usage.peak, text.empty() ? 0 : static_cast<byte_count>(std::strtoull(text.c_str(), nullptr, 10)));
     }
   }
   return usage;

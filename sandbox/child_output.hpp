@@ -12,8 +12,8 @@ namespace regatta::sandbox {
 struct child_output {
   bool has_run = false;  ///< Started and ended within the time.
   int exit_code = -1;
-  std::string out;       ///< At most 4 MiB.
-  std::string problem;   ///< If not `has_run`.
+  std::string out;      ///< At most 4 MiB.
+  std::string problem;  ///< If not `has_run`.
 };
 
 /// With this environment only; stdin and stderr are /dev/null. Its process group is killed at the time limit.

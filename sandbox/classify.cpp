@@ -20,8 +20,8 @@ bool is_word_character(char32_t x) {
     return (x >= U'a' && x <= U'z') || (x >= U'A' && x <= U'Z') || (x >= U'0' && x <= U'9') || x == U'_';
   }
   const auto* end = word_ranges + word_range_count;
-  const auto* found =
-      std::upper_bound(word_ranges, end, x, [](char32_t value, const word_range& range) { return value < range.first; });
+  const auto* found = std::upper_bound(word_ranges, end, x,
+                                       [](char32_t value, const word_range& range) { return value < range.first; });
   return found != word_ranges && x <= (found - 1)->last;
 }
 
@@ -31,7 +31,8 @@ void claim_matcher::feed(std::string_view bytes) {
     if (missing_ > 0 && (x & 0xC0) == 0x80) {
       partial_ = (partial_ << 6) | (x & 0x3FU);
       if (--missing_ == 0) {
-        on_code_point(partial_ < least_ || partial_ > 0x10FFFF || (partial_ & ~0x7FFU) == 0xD800 ? replacement : partial_);
+        on_code_point(partial_ < least_ || partial_ > 0x10FFFF || (partial_ & ~0x7FFU) == 0xD800 ? replacement
+                                                                                                 : partial_);
       }
       continue;
     }

@@ -29,8 +29,8 @@ private:
   int missing_ = 0;
   char32_t least_ = 0;
 
-  bool after_word_ = false;  ///< The code point before the current one is a word character.
-  std::size_t pass_ = 0;     ///< Letters of PASS seen, 4 = waiting for the border behind it.
+  bool after_word_ = false;   ///< The code point before the current one is a word character.
+  std::size_t pass_ = 0;      ///< Letters of PASS seen, 4 = waiting for the border behind it.
   std::size_t sentinel_ = 0;  ///< Letters of the sentinel seen.
   bool has_pass_ = false;
   bool has_sentinel_ = false;

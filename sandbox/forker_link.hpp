@@ -6,10 +6,11 @@
 #include "sandbox/launch_plan.hpp"
 #include "sandbox/unique_fd.hpp"
 
+#include <sys/types.h>
+
 #include <deque>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace regatta::sandbox {

@@ -23,7 +23,7 @@ struct init_ends {
   /// The forker's, asked before the clone: in a new user namespace without a map both read as nobody.
   uid_t outer_uid = 0;
   gid_t outer_gid = 0;
-  int forker_alive = -1;               ///< Hangs up when the forker is dead.
+  int forker_alive = -1;  ///< Hangs up when the forker is dead.
 };
 
 [[noreturn]] void run_init(init_ends ends, const std::vector<sock_filter>& filter);

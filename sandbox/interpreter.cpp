@@ -130,7 +130,8 @@ std::string too_wide(const std::string& prefix) {
 /// As root, candidates run as uids of their own: what only root may read is closed to them.
 std::string unreadable_for_others(const std::string& prefix) {
   struct stat info {};
-  const bool is_open = ::stat(prefix.c_str(), &info) == 0 && (info.st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH);
+  const bool is_open =
+      ::stat(prefix.c_str(), &info) == 0 && (info.st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH);
   return ::geteuid() == 0 && !is_open ? prefix : std::string{};
 }
 
@@ -212,8 +213,8 @@ std::optional<interpreter> inspect_interpreter(const std::string& executable, co
     }
   }
   for (const auto& [path, who] : outside) {
-    error += (error.empty() ? executable + " needs folders that candidates may not read: " : ", ") + path + " (" + who +
-             ")";
+    error +=
+        (error.empty() ? executable + " needs folders that candidates may not read: " : ", ") + path + " (" + who + ")";
   }
   if (!outside.empty()) {
     error += ". List each with --python-path, or take it out";

@@ -14,10 +14,10 @@
 namespace regatta::sandbox {
 
 struct interpreter {
-  std::string executable;          ///< Absolute, as given (a venv's `bin/python` stays that, or its site is lost).
+  std::string executable;  ///< Absolute, as given (a venv's `bin/python` stays that, or its site is lost).
   std::vector<read_only_path> readable;  ///< Prefix, base prefix, every link's target, `.pth` and PYTHONPATH
                                          ///< folders below the prefixes or listed.
-  std::string version;             ///< "3.11.7"
+  std::string version;                   ///< "3.11.7"
   std::string prefix;
   std::string base_prefix;
 };

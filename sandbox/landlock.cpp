@@ -18,8 +18,8 @@ constexpr std::uint64_t execute = 1, write_data = 2, read_data = 4, read_folder 
                         remove_file = 32, make_folder = 128, make_regular = 256, make_socket = 512, make_fifo = 1024,
                         make_link = 4096, refer = 8192, truncate = 16384, ioctl_device = 32768;
 constexpr std::uint64_t read_only = execute | read_data | read_folder;
-constexpr std::uint64_t read_write = read_only | write_data | remove_folder | remove_file | make_folder |
-                                     make_regular | make_socket | make_fifo | make_link | refer | truncate;
+constexpr std::uint64_t read_write = read_only | write_data | remove_folder | remove_file | make_folder | make_regular |
+                                     make_socket | make_fifo | make_link | refer | truncate;
 constexpr std::uint64_t file_rights = execute | write_data | read_data | truncate | ioctl_device;
 
 std::uint64_t handled_rights(int abi) {
@@ -56,9 +56,7 @@ void restrict_files(const launch_plan& plan) {
   const auto handled = handled_rights(abi);
   const unique_fd ruleset{linux_api::landlock_create(handled, 0, 0, abi)};
   check_step(static_cast<bool>(ruleset), "landlock: create");
-  const auto add = [&](const std::string& path, std::uint64_t rights) {
-    allow(ruleset.get(), path, rights & handled);
-  };
+  const auto add = [&](const std::string& path, std::uint64_t rights) { allow(ruleset.get(), path, rights & handled); };
   add("/", read_only);
   for (const char* folder : {run_folder, "/tmp", "/dev/shm"}) {
     add(folder, read_write);

@@ -62,7 +62,8 @@ bool enter_user_namespace() {
     return false;
   }
   write_file("/proc/self/setgroups", "deny");
-  return write_file("/proc/self/uid_map", "1000 " + uid + " 1") && write_file("/proc/self/gid_map", "1000 " + gid + " 1");
+  return write_file("/proc/self/uid_map", "1000 " + uid + " 1") &&
+         write_file("/proc/self/gid_map", "1000 " + gid + " 1");
 }
 
 /// An id that has no rights, for trying what an ordinary user may do.
@@ -188,8 +189,8 @@ host_facts probe() {
   facts.seccomp = ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
   facts.landlock_abi = landlock_abi();
   const auto cgroup_problem = probe_cgroups(facts);
-  const bool has_namespaces = facts.seccomp && ((facts.can_mount && facts.can_setuid) ||
-                                                (!facts.is_root && facts.user_namespace));
+  const bool has_namespaces =
+      facts.seccomp && ((facts.can_mount && facts.can_setuid) || (!facts.is_root && facts.user_namespace));
   if (has_namespaces) {
     facts.best = facts.cgroup_memory ? level::full : level::namespaced;
   }

@@ -21,19 +21,19 @@ enum class level : std::uint8_t {
 
 struct host_facts {
   bool is_root = false;
-  bool can_mount = false;           ///< Root with a CAP_SYS_ADMIN that works.
+  bool can_mount = false;  ///< Root with a CAP_SYS_ADMIN that works.
   bool can_setuid = false;
-  bool user_namespace = false;      ///< Unprivileged, *with* a working mount and procfs inside.
+  bool user_namespace = false;             ///< Unprivileged, *with* a working mount and procfs inside.
   bool apparmor_restricts_userns = false;  ///< Ubuntu 24.04's sysctl is on (explains `user_namespace == false`).
   bool clone3 = false;
   bool clone_into_cgroup = false;
   bool seccomp = false;
   int landlock_abi = 0;
-  std::string cgroup;               ///< "v2", "v1" or "none": what we can really write.
+  std::string cgroup;  ///< "v2", "v1" or "none": what we can really write.
   bool cgroup_memory = false;
   bool cgroup_pids = false;
   bool cgroup_kill = false;
-  std::string kernel;               ///< uname -r
+  std::string kernel;  ///< uname -r
   regatta::sandbox::level best = level::none;
   /// What keeps the host from the next level, one line each, with the remedy: for `regatta doctor`.
   std::vector<std::string> obstacles;

@@ -93,11 +93,13 @@ void add_run_options(CLI::App& app, sandbox::run_command& command, std::chrono::
   app.add_option("--pids", command.limits.pids, "Processes and threads (default 256)")->check(CLI::Range(1U, 1U << 20));
   app.add_option("--level", level, "Use at most this level: L3 or L4")->check(CLI::IsMember({"L3", "L4"}));
   app.add_flag("--require-level", is_level_required, "Refuse to run below --level");
-  app.add_flag("--allow-unsandboxed", command.config.allow_unsandboxed, "Run with your own rights if there is no sandbox");
+  app.add_flag("--allow-unsandboxed", command.config.allow_unsandboxed,
+               "Run with your own rights if there is no sandbox");
   app.add_flag("--json", command.is_json, "One JSON object on stdout");
   app.add_option("FILE", command.file, "Python file to run");
-  app.footer("Any other program: regatta-sandbox run [options] -- /path/to/program arguments…\n"
-             "Exit status: 0 exited 0 within all limits, 1 any other end, 2 usage, 7 level refused, 9 sandbox failed.");
+  app.footer(
+      "Any other program: regatta-sandbox run [options] -- /path/to/program arguments…\n"
+      "Exit status: 0 exited 0 within all limits, 1 any other end, 2 usage, 7 level refused, 9 sandbox failed.");
 }
 
 int parse_and_run(int argc, char** argv) {

@@ -204,8 +204,7 @@ void fill_job_folder(int job, const launch_plan& plan) {
                std::string{"chown "} + folder);
   }
   for (const auto& file : plan.files) {
-    const unique_fd made{
-        ::openat(job, file.name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444)};
+    const unique_fd made{::openat(job, file.name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444)};
     check_step(static_cast<bool>(made), "create " + file.name);
     for (std::size_t done = 0; done < file.content.size();) {
       const auto size = ::write(made.get(), file.content.data() + done, file.content.size() - done);

@@ -67,8 +67,8 @@ std::string add_candidate(const run_command& command, run_spec& spec) {
   // The name avoids shadowing the standard library's module `code`, which torch's imports load.
   spec.files.push_back({"candidate_main.py", {std::istreambuf_iterator<char>{in}, {}}});
   std::string error;
-  const auto python = inspect_interpreter(command.python.empty() ? find_python() : command.python,
-                                          command.python_path, error);
+  const auto python =
+      inspect_interpreter(command.python.empty() ? find_python() : command.python, command.python_path, error);
   if (!python) {
     return error;
   }
@@ -150,7 +150,8 @@ void print_text(const run_result& result) {
                static_cast<double>(result.cpu_time.count()) / us_per_ms,
                static_cast<double>(result.peak_memory) / static_cast<double>(MiB), result.left_behind);
   if (result.killed_in.count() > 0) {
-    std::fprintf(stderr, ", tree gone %.1f ms after the kill", static_cast<double>(result.killed_in.count()) / us_per_ms);
+    std::fprintf(stderr, ", tree gone %.1f ms after the kill",
+                 static_cast<double>(result.killed_in.count()) / us_per_ms);
   }
   std::fputc('\n', stderr);
 }

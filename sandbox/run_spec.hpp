@@ -29,7 +29,7 @@ struct read_only_path {
 
 /// Copied out of the run's folder after its end.
 struct kept_artifact {
-  std::string name;     ///< As asked for; may have folders (`out/kernel.ptx`).
+  std::string name;  ///< As asked for; may have folders (`out/kernel.ptx`).
   std::string content;
   std::string problem;  ///< Why not: "absent", "not a regular file", "over 16 MiB: cut" …
 };
@@ -46,7 +46,7 @@ struct run_spec {
   /// Device nodes to make usable, e.g. /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia3. Exactly these.
   std::vector<std::string> devices;
   run_limits limits;
-  bool has_loopback = false;   ///< lo up in the run's own network namespace; there is never another network.
+  bool has_loopback = false;  ///< lo up in the run's own network namespace; there is never another network.
   /// A helper that is spoken to while it runs: stdin is a pipe (`runner::write`), stdout arrives in pieces
   /// (`on_stdout`) and is not kept. Wall limit 0 means none.
   bool is_interactive = false;
@@ -56,12 +56,12 @@ struct run_spec {
 struct run_result {
   regatta::outcome outcome = regatta::outcome::sandbox_failed;
   regatta::claim claim = regatta::claim::none;
-  int exit_code = -1;             ///< Of the main process; -1 if it did not exit.
-  int signal = 0;                 ///< That ended the main process; 0 if none.
-  std::string reason;             ///< One line: "exit status 1", "timed out after 180 s", "setup: mount proc: …".
-  std::string stdout_kept;        ///< Bytes as written: head, a line naming the gap, tail.
+  int exit_code = -1;       ///< Of the main process; -1 if it did not exit.
+  int signal = 0;           ///< That ended the main process; 0 if none.
+  std::string reason;       ///< One line: "exit status 1", "timed out after 180 s", "setup: mount proc: …".
+  std::string stdout_kept;  ///< Bytes as written: head, a line naming the gap, tail.
   std::string stderr_kept;
-  byte_count stdout_bytes = 0;         ///< As written.
+  byte_count stdout_bytes = 0;  ///< As written.
   byte_count stderr_bytes = 0;
   std::chrono::system_clock::time_point started_at{};
   std::chrono::microseconds launch{};     ///< start() → candidate's exec.

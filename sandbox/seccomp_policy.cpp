@@ -18,15 +18,59 @@ namespace regatta::sandbox {
 
 namespace {
 
-const char* const denied[] = {
-    "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", "process_madvise",
-    "mount", "umount2", "pivot_root", "chroot", "open_tree", "open_tree_attr", "move_mount", "fsopen", "fsconfig",
-    "fsmount", "fspick", "mount_setattr", "setns", "unshare",
-    "bpf", "perf_event_open", "userfaultfd", "keyctl", "add_key", "request_key",
-    "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "acct", "swapon", "swapoff",
-    "reboot", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "quotactl", "quotactl_fd", "iopl",
-    "ioperm", "syslog", "vhangup", "lookup_dcookie", "nfsservctl",
-    "open_by_handle_at", "name_to_handle_at", "fanotify_init", "move_pages", "migrate_pages", "personality"};
+const char* const denied[] = {"ptrace",
+                              "process_vm_readv",
+                              "process_vm_writev",
+                              "pidfd_getfd",
+                              "kcmp",
+                              "process_madvise",
+                              "mount",
+                              "umount2",
+                              "pivot_root",
+                              "chroot",
+                              "open_tree",
+                              "open_tree_attr",
+                              "move_mount",
+                              "fsopen",
+                              "fsconfig",
+                              "fsmount",
+                              "fspick",
+                              "mount_setattr",
+                              "setns",
+                              "unshare",
+                              "bpf",
+                              "perf_event_open",
+                              "userfaultfd",
+                              "keyctl",
+                              "add_key",
+                              "request_key",
+                              "kexec_load",
+                              "kexec_file_load",
+                              "init_module",
+                              "finit_module",
+                              "delete_module",
+                              "acct",
+                              "swapon",
+                              "swapoff",
+                              "reboot",
+                              "settimeofday",
+                              "clock_settime",
+                              "clock_adjtime",
+                              "adjtimex",
+                              "quotactl",
+                              "quotactl_fd",
+                              "iopl",
+                              "ioperm",
+                              "syslog",
+                              "vhangup",
+                              "lookup_dcookie",
+                              "nfsservctl",
+                              "open_by_handle_at",
+                              "name_to_handle_at",
+                              "fanotify_init",
+                              "move_pages",
+                              "migrate_pages",
+                              "personality"};
 /// As if the kernel were older: callers fall back. io_uring would open sockets behind the filter's back, clone3 hides
 /// its flags behind a pointer.
 const char* const absent[] = {"io_uring_setup", "io_uring_enter", "io_uring_register", "clone3"};
@@ -72,8 +116,8 @@ void add_argument_rules(rule_adder& rules) {
     rules.deny_if("mknod", EPERM, masked(1, S_IFMT, kind));
     rules.deny_if("mknodat", EPERM, masked(2, S_IFMT, kind));
   }
-  for (const std::uint64_t flag : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS,
-                                   CLONE_NEWCGROUP}) {
+  for (const std::uint64_t flag :
+       {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP}) {
     rules.deny_if("clone", EPERM, masked(0, flag, flag));
   }
   constexpr std::uint64_t low_word = 0xffffffff, tioclinux = 0x541C;

@@ -11,8 +11,11 @@ namespace {
 std::size_t sequence_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const auto first = byte(at);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xC2 && first < 0xE0 ? 2 : (first & 0xF0U) == 0xE0 ? 3
-                             : first >= 0xF0 && first <= 0xF4 ? 4 : 0;
+  const std::size_t length = first < 0x80                     ? 1
+                             : first >= 0xC2 && first < 0xE0  ? 2
+                             : (first & 0xF0U) == 0xE0        ? 3
+                             : first >= 0xF0 && first <= 0xF4 ? 4
+                                                              : 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(at + i) & 0xC0U) != 0x80) {
       return 0;

@@ -41,8 +41,7 @@ public:
   explicit byte_reader(std::string_view bytes) : rest_(bytes) {}
 
   template <class T>
-  requires std::is_arithmetic_v<T>
-  T number() {
+  requires std::is_arithmetic_v<T> T number() {
     T x{};
     if (const auto piece = take(sizeof x); ok_) {
       std::memcpy(&x, piece.data(), sizeof x);

@@ -105,7 +105,8 @@ BOOST_AUTO_TEST_CASE(more_names_than_allowed_are_named) {
 }
 
 BOOST_AUTO_TEST_CASE(input_files_lie_there_read_only_and_a_second_of_the_same_name_is_a_failure) {
-  auto spec = python_spec("import stat, os\nprint(oct(stat.S_IMODE(os.stat('data.bin').st_mode)), open('data.bin').read())");
+  auto spec =
+      python_spec("import stat, os\nprint(oct(stat.S_IMODE(os.stat('data.bin').st_mode)), open('data.bin').read())");
   spec.files.push_back({"data.bin", "content"});
   const auto sandbox = open_runner();
   BOOST_TEST(run(*sandbox, spec).stdout_kept == "0o444 content\n");

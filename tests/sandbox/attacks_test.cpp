@@ -5,7 +5,6 @@
 #include "tests/sandbox/support/targets.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -131,7 +130,8 @@ BOOST_AUTO_TEST_CASE(a_candidate_that_closes_its_output_and_sleeps_ends_at_the_w
 
 BOOST_AUTO_TEST_CASE(signals_do_not_arrive_at_the_harness) {
   signals_received = 0;
-  struct sigaction count {}, before {};
+  struct sigaction count {
+  }, before{};
   count.sa_handler = [](int) { ++signals_received; };
   ::sigaction(SIGUSR1, &count, &before);
   must_hold(attack_spec("signal_parent"));

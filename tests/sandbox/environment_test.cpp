@@ -66,7 +66,8 @@ BOOST_AUTO_TEST_CASE(json_strings_are_always_valid) {
 
 BOOST_AUTO_TEST_CASE(no_control_sequence_reaches_a_terminal) {
   BOOST_TEST(printable("\x1b]0;title\x07 ok\n\tö") == "?]0;title? ok\n\tö");
-  BOOST_TEST(printable("\xC2\x9B" "31m") == "?31m");  // C1's one-character CSI
+  BOOST_TEST(printable("\xC2\x9B"
+                       "31m") == "?31m");  // C1's one-character CSI
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,7 +4,6 @@
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -18,7 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 void shell(const std::string& command) {
-  const auto result = run_program({"/bin/sh", "-c", "exec 2>&1; " + command}, {"PATH=/usr/bin:/bin"}, std::chrono::seconds{50});
+  const auto result =
+      run_program({"/bin/sh", "-c", "exec 2>&1; " + command}, {"PATH=/usr/bin:/bin"}, std::chrono::seconds{50});
   BOOST_REQUIRE_MESSAGE(result.exit_code == 0, command << ": " << result.out);
 }
 
@@ -59,8 +59,8 @@ void make_venv(const std::string& folder) {
 std::string make_tree(const std::string& folder) {
   const auto version = host().python.version.substr(0, host().python.version.rfind('.'));
   shell("mkdir -p " + folder + "/bin " + folder + "/lib && cp -L " + base() + " " + folder + "/bin/python" + version +
-        " && ln -s python" + version + " " + folder + "/bin/python && cp -r " + host().python.base_prefix + "/lib/python" +
-        version + " " + folder + "/lib/ && chmod -R a+rX " + folder);
+        " && ln -s python" + version + " " + folder + "/bin/python && cp -r " + host().python.base_prefix +
+        "/lib/python" + version + " " + folder + "/lib/ && chmod -R a+rX " + folder);
   return folder + "/bin/python";
 }
 
@@ -78,7 +78,8 @@ run_result run_with(const std::string& executable, const std::string& source,
 
 void must_run(const std::string& executable, const std::string& prefix) {
   const leaves_nothing guard;
-  const auto result = run_with(executable, "import sys, json, hashlib, ctypes, sqlite3\nprint(sys.prefix)\nprint('PASS')");
+  const auto result =
+      run_with(executable, "import sys, json, hashlib, ctypes, sqlite3\nprint(sys.prefix)\nprint('PASS')");
   BOOST_TEST((result.claim == claim::run_tests), result.reason << result.stderr_kept);
   BOOST_TEST(result.stdout_kept.starts_with(prefix + "\n"), result.stdout_kept);
 }
@@ -192,7 +193,8 @@ BOOST_AUTO_TEST_CASE(the_one_that_the_developer_named) {
   const char* named = std::getenv("REGATTA_PYTHON");
   std::string error;
   if (named == nullptr || !inspect_interpreter(named, {}, error)) {
-    leave_out_case("python", named == nullptr ? "REGATTA_PYTHON is not set" : "REGATTA_PYTHON cannot be run by this user: " + error);
+    leave_out_case("python", named == nullptr ? "REGATTA_PYTHON is not set"
+                                              : "REGATTA_PYTHON cannot be run by this user: " + error);
     return;
   }
   const auto result = run_with(named, "import sys\nprint('PASS')");

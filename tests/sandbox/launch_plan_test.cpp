@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/host_paths.hpp"
 #include "sandbox/launch_plan.hpp"
+
+#include "sandbox/host_paths.hpp"
 #include "sandbox/seccomp_policy.hpp"
 
 #include <boost/test/unit_test.hpp>

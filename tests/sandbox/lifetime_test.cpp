@@ -4,7 +4,6 @@
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -66,7 +66,8 @@ BOOST_AUTO_TEST_CASE(the_cpu_limit_is_a_timeout) {
 BOOST_AUTO_TEST_CASE(the_cpu_limit_holds_for_who_ignores_its_signal) {
   auto limits = short_limits();
   limits.cpu = std::chrono::seconds{1};
-  const auto result = run_python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", limits);
+  const auto result =
+      run_python("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass", limits);
   BOOST_TEST((result.outcome == outcome::timed_out), result.reason);
 }
 
@@ -120,7 +121,8 @@ BOOST_AUTO_TEST_CASE(sixteen_builds_that_allocate_too_much_are_told_as_such) {
   }
   for (auto& future : all) {
     const auto result = future.get();
-    const bool is_named = result.outcome == outcome::out_of_memory || result.reason.find("MemoryError") != std::string::npos;
+    const bool is_named =
+        result.outcome == outcome::out_of_memory || result.reason.find("MemoryError") != std::string::npos;
     BOOST_TEST(is_named, result.reason);
   }
 }

@@ -2,7 +2,6 @@
 #include "sandbox/outcome_rules.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <signal.h>
 
 using namespace regatta;

@@ -4,7 +4,6 @@
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -58,11 +57,13 @@ BOOST_AUTO_TEST_CASE(json_is_one_object_with_all_that_was_seen) {
   const candidate_file file{"open('k.ptx', 'w').write('ptx')\nprint('\"quoted\" \\xff')\nraise SystemExit(3)"};
   const auto folder = host().folder + "/kept";
   std::filesystem::create_directories(folder);
-  const auto result = program(run_at_level({"--python", host().python.executable, "--json", "--keep", "k.ptx", "--keep-to",
-                                            folder, "--env", "X=1", "--limit-wall", "10s", "--memory", "1G", file.path}));
+  const auto result =
+      program(run_at_level({"--python", host().python.executable, "--json", "--keep", "k.ptx", "--keep-to", folder,
+                            "--env", "X=1", "--limit-wall", "10s", "--memory", "1G", file.path}));
   BOOST_TEST(result.exit_code == 1);
-  for (const char* part : {"\"outcome\":\"exited_nonzero\"", "\"claim\":\"none\"", "\"exit_code\":3",
-                           "\"reason\":\"exit status 3\"", "\\\"quoted\\\"", "\"kept\":[{\"name\":\"k.ptx\",\"bytes\":3"}) {
+  for (const char* part :
+       {"\"outcome\":\"exited_nonzero\"", "\"claim\":\"none\"", "\"exit_code\":3", "\"reason\":\"exit status 3\"",
+        "\\\"quoted\\\"", "\"kept\":[{\"name\":\"k.ptx\",\"bytes\":3"}) {
     BOOST_TEST(contains(result.out, part), result.out);
   }
   std::ifstream kept{folder + "/k.ptx"};

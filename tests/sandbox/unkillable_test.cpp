@@ -4,7 +4,6 @@
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <sys/stat.h>
 #include <unistd.h>
 

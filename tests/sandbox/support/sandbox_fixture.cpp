@@ -6,7 +6,6 @@
 #include "sandbox/linux_api.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <dirent.h>
 #include <grp.h>
 #include <sys/prctl.h>
@@ -20,8 +19,8 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <map>
 #include <iterator>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -79,8 +78,9 @@ struct global_state {
     if (is_user && ::geteuid() == 0) {
       become_ordinary_user();
     }
-    state.level = is_user ? test_level::namespaced_user
-                          : wanted == "L4" ? test_level::full : test_level::namespaced_root;
+    state.level = is_user          ? test_level::namespaced_user
+                  : wanted == "L4" ? test_level::full
+                                   : test_level::namespaced_root;
     state.facts = probe();
     const auto needed = state.level == test_level::full ? level::full : level::namespaced;
     if (state.facts.best < needed) {

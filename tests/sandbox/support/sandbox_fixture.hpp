@@ -9,9 +9,10 @@
 #include "sandbox/interpreter.hpp"
 #include "sandbox/runner.hpp"
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace regatta::sandbox::test {
@@ -23,10 +24,10 @@ struct test_host {
   test_level level = test_level::full;
   host_facts facts;
   interpreter python;
-  std::string folder;         ///< Ours on disk, removed at the end.
-  std::string canary;         ///< A file with the secret in our HOME.
-  std::string canary_tmp;     ///< … and one in /tmp.
-  std::string secret;         ///< Also in our environment as API_KEY.
+  std::string folder;      ///< Ours on disk, removed at the end.
+  std::string canary;      ///< A file with the secret in our HOME.
+  std::string canary_tmp;  ///< … and one in /tmp.
+  std::string secret;      ///< Also in our environment as API_KEY.
 };
 const test_host& host();
 

@@ -3,9 +3,8 @@
 
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
-#include <boost/test/unit_test.hpp>
-
 #include <arpa/inet.h>
+#include <boost/test/unit_test.hpp>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
