@@ -65,8 +65,8 @@ caf::expected<dedup_registry_rules::resolved_list> dedup_registry_rules::on_sett
   found.feedback = msg.feedback;
   resolved_list out;
   for (const auto& to : std::exchange(found.waiters, {})) {
-    out.push_back({msg.race, to.worker, to.round, to.attempt, msg.digest,
-                   answer(found, reservation_state::settled, to)});
+    out.push_back(
+        {msg.race, to.worker, to.round, to.attempt, msg.digest, answer(found, reservation_state::settled, to)});
   }
   return out;
 }

@@ -86,7 +86,9 @@ void perform(worker_pointer self, settle x) {
   self->request(self->state.config.uplink, accept_timeout, std::move(x)).then([] {}, [](const caf::error&) {});
 }
 
-void perform(worker_pointer self, auto x) { self->send(self->state.config.uplink, std::move(x)); }
+void perform(worker_pointer self, auto x) {
+  self->send(self->state.config.uplink, std::move(x));
+}
 
 void flush(worker_pointer self) {
   for (auto& effect : self->state.rules->take_effects()) {

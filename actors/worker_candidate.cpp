@@ -79,8 +79,8 @@ void worker_rules::evaluate(time_point now) {
 }
 
 void worker_rules::send_run() {
-  send(run{job_.race, job_.spec.worker, progress_.round, run_attempt_, code_, digest_, job_.problem.text,
-           job_.device, job_.limits, job_.keep});
+  send(run{job_.race, job_.spec.worker, progress_.round, run_attempt_, code_, digest_, job_.problem.text, job_.device,
+           job_.limits, job_.keep});
 }
 
 void worker_rules::on_run_progress(const run_progress& msg, time_point now) {

@@ -57,8 +57,8 @@ std::string run_feedback(const evaluation& result) {
 std::string duplicate_feedback(const reservation& had_first, bool is_own) {
   std::string text = "DUPLICATE: ";
   text += is_own ? "you sent this very program before" : "another worker sent this very program before";
-  text += " (round " + std::to_string(had_first.owner_round) + "); it was not run again. Its result: " +
-          to_string(had_first.verdict) + ".\n";
+  text += " (round " + std::to_string(had_first.owner_round) +
+          "); it was not run again. Its result: " + to_string(had_first.verdict) + ".\n";
   text += is_own ? "Do not repeat an earlier answer. " : "";
   text += "Write a program that goes about the task differently.";
   return had_first.feedback.empty() ? text : text + "\n" + had_first.feedback;

@@ -17,7 +17,9 @@ bool is_race_over(const caf::error& why) {
   return code_of(why) == ec::refused || code_of(why) == ec::unknown_race;
 }
 
-std::string seconds_text(std::chrono::seconds x) { return std::to_string(x.count()) + " s"; }
+std::string seconds_text(std::chrono::seconds x) {
+  return std::to_string(x.count()) + " s";
+}
 
 std::string note_of(const prompt_progress& x) {
   switch (x.phase) {
@@ -60,7 +62,9 @@ void worker_rules::show(worker_phase where, std::string note) {
   report_fact(worker_moved{job_.spec.worker, progress_.round, where, std::move(note)});
 }
 
-void worker_rules::begin(time_point now) { ask_model(now); }
+void worker_rules::begin(time_point now) {
+  ask_model(now);
+}
 
 void worker_rules::ask_model(time_point now) {
   enter(phase::prompting, now + silence_limit);
@@ -181,9 +185,8 @@ void worker_rules::on_source_report(std::uint64_t step, const source_report& msg
     return;
   }
   if (msg.facts.size() != found_.options.size()) {
-    check_again_or_end("answered " + std::to_string(msg.facts.size()) + " texts of " +
-                           std::to_string(found_.options.size()),
-                       now);
+    check_again_or_end(
+        "answered " + std::to_string(msg.facts.size()) + " texts of " + std::to_string(found_.options.size()), now);
     return;
   }
   const auto chosen = choose_code(found_, msg.facts, job_.stage.must_define, is_cut_);
@@ -200,8 +203,7 @@ void worker_rules::on_source_report(std::uint64_t step, const source_report& msg
   if (!is_repeat_) {
     progress_.own_digests.push_back(digest_);
   }
-  report_fact(
-      code_extracted{job_.spec.worker, progress_.round, attempt_, chosen.result, chosen.note, code_, digest_});
+  report_fact(code_extracted{job_.spec.worker, progress_.round, attempt_, chosen.result, chosen.note, code_, digest_});
   run_attempt_ = 1;
   ask_registry();
 }

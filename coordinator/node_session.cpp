@@ -54,8 +54,8 @@ session_shell::behavior_type node_session(session_pointer self, const node_entry
       [=](const prompt_progress& msg) { self->send(self->state.node, msg); },
       [=](const prompt_ended& msg) { self->send(self->state.node, msg); },
       [=](const reservation_resolved& msg) { self->send(self->state.node, msg); },
-      // The node did not end in time; the link takes it down, whatever it does.
-      [=](const wake_up&) { self->quit(caf::exit_reason::kill); },
+      // The node did not end in time. Not `kill`: links would pass it on to the coordinator, past its exit handler.
+      [=](const wake_up&) { self->quit(caf::exit_reason::user_shutdown); },
   };
 }
 

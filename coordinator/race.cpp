@@ -78,8 +78,12 @@ void perform(race_pointer self, const withdraw_prompts& x) {
             [=](const caf::error&) { on_answer(0); });
 }
 
-void perform(race_pointer self, const release& x) { self->send(self->state.config.registry, x); }
-void perform(race_pointer self, const forget_race& x) { self->send(self->state.config.registry, x); }
+void perform(race_pointer self, const release& x) {
+  self->send(self->state.config.registry, x);
+}
+void perform(race_pointer self, const forget_race& x) {
+  self->send(self->state.config.registry, x);
+}
 
 void close(race_pointer self, race_closed closed) {
   for (const auto& sink : self->state.config.sinks) {
@@ -92,8 +96,12 @@ void perform(race_pointer self, const race_over& x) {
   const auto race = self->state.config.rules.spec.race;
   self->request(self->state.config.store, commit_timeout, commit{race, x.last_seq})
       .then(
-          [=](const committed& answer) { close(self, {race, x.ended, answer.artifact_path, ""}); },
-          [=](const caf::error& why) { close(self, {race, x.ended, "", describe(why)}); });
+          [=](const committed& answer) {
+            close(self, {race, x.ended, answer.artifact_path, ""});
+          },
+          [=](const caf::error& why) {
+            close(self, {race, x.ended, "", describe(why)});
+          });
 }
 
 void flush(race_pointer self) {

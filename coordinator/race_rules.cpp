@@ -69,8 +69,7 @@ void race_rules::start_worker(racer& who, time_point now) {
 
 void race_rules::announce(racer& who) {
   if (!std::exchange(who.is_announced, true)) {
-    emit(worker_started{who.spec.worker, who.node, who.start, who.progress.round, who.spec.variant,
-                        who.spec.choice});
+    emit(worker_started{who.spec.worker, who.node, who.start, who.progress.round, who.spec.variant, who.spec.choice});
   }
 }
 
@@ -109,12 +108,13 @@ caf::error race_rules::on_prompt(const prompt& msg) {
   announce(*who);
   who->open_prompt = key;
   ++ended_.llm_calls;
-  emit(prompt_sent{msg.worker, msg.round, msg.attempt, msg.choice, msg.user,
-                   sha256_hex(msg.system + '\0' + msg.user)});
+  emit(prompt_sent{msg.worker, msg.round, msg.attempt, msg.choice, msg.user, sha256_hex(msg.system + '\0' + msg.user)});
   return caf::none;
 }
 
-caf::error race_rules::on_reserve(const reserve& msg) { return admit(find(msg.worker), msg.worker); }
+caf::error race_rules::on_reserve(const reserve& msg) {
+  return admit(find(msg.worker), msg.worker);
+}
 
 namespace {
 

@@ -46,8 +46,7 @@ struct race_over {
   std::uint64_t last_seq = 0;
 };
 /// What the shell must do, in this order.
-using race_effect =
-    std::variant<event, node_order, node_note, withdraw_prompts, release, forget_race, race_over>;
+using race_effect = std::variant<event, node_order, node_note, withdraw_prompts, release, forget_race, race_over>;
 
 struct race_rules_config {
   race_spec spec;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a race is decided and stops, and what its last event says.
 #include "coordinator/race_rules.hpp"
-
 #include "messages/limits.hpp"
 
 #include <algorithm>

@@ -20,8 +20,7 @@ namespace regatta {
 
 namespace {
 
-using agent_shell =
-    node_agent_actor::extend<caf::replies_to<run>::with<accepted>, caf::reacts_to<wake_up>>;
+using agent_shell = node_agent_actor::extend<caf::replies_to<run>::with<accepted>, caf::reacts_to<wake_up>>;
 
 struct hosted_worker {
   worker_actor handle;
@@ -56,9 +55,15 @@ void send_to_worker(agent_pointer self, const auto& msg) {
   }
 }
 
-void perform(agent_pointer self, const run_ended& x) { send_to_worker(self, x); }
-void perform(agent_pointer self, const worker_ended& x) { self->send(self->state.config.uplink, x); }
-void perform(agent_pointer self, const node_quiet& x) { self->send(self->state.config.uplink, x); }
+void perform(agent_pointer self, const run_ended& x) {
+  send_to_worker(self, x);
+}
+void perform(agent_pointer self, const worker_ended& x) {
+  self->send(self->state.config.uplink, x);
+}
+void perform(agent_pointer self, const node_quiet& x) {
+  self->send(self->state.config.uplink, x);
+}
 
 void perform(agent_pointer self, const cancel_runs& x) {
   const auto on_answer = [=](std::uint32_t runs) {
@@ -178,8 +183,8 @@ caf::result<accepted> on_spawn(agent_pointer self, const spawn_worker& msg) {
     return answer.error();
   }
   if (*answer == node_rules::spawn_answer::start_it) {
-    auto handle = spawn_worker_under(
-        *self, {msg, st.config.uplink, caf::actor_cast<run_taker_actor>(self), st.config.checker});
+    auto handle =
+        spawn_worker_under(*self, {msg, st.config.uplink, caf::actor_cast<run_taker_actor>(self), st.config.checker});
     st.by_name[{msg.race, msg.spec.worker}] = handle;
     st.workers[handle.address()] = {handle, msg.race, msg.spec.worker};
   }

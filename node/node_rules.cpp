@@ -38,8 +38,8 @@ caf::expected<node_rules::spawn_answer> node_rules::on_spawn(const spawn_worker&
   return spawn_answer::start_it;
 }
 
-void node_rules::on_worker_down(const race_id& race, const worker_id& worker, bool has_told,
-                                const std::string& reason, time_point now) {
+void node_rules::on_worker_down(const race_id& race, const worker_id& worker, bool has_told, const std::string& reason,
+                                time_point now) {
   auto& entry = races_[race];
   auto& down = entry.workers[worker];
   if (!std::exchange(down.is_alive, false)) {
@@ -165,8 +165,7 @@ void node_rules::on_shutdown() {
 }
 
 bool node_rules::is_empty() const {
-  return std::ranges::all_of(races_,
-                             [](const auto& x) { return x.second.living == 0 && x.second.open_runs.empty(); });
+  return std::ranges::all_of(races_, [](const auto& x) { return x.second.living == 0 && x.second.open_runs.empty(); });
 }
 
 std::optional<node_rules::time_point> node_rules::deadline() const {

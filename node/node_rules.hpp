@@ -2,7 +2,8 @@
 /// \file
 /// The rules of a NODE AGENT: which workers and runs of which race live here, and when nothing does any more.
 ///
-/// Per race, after `cancel`:  cancel_runs → (signalled) → workers stopped → `cancelled` → last tree reaped → `node_quiet`
+/// Per race, after `cancel`:  cancel_runs → (signalled) → workers stopped → `cancelled` → last tree reaped →
+/// `node_quiet`
 ///
 /// A worker that crashed is reported only once its candidate is gone, or `quiet_timeout` later: a new start of it
 /// would ask for a run under the same key.
@@ -103,6 +104,8 @@ private:
   std::vector<node_effect> effects_;
 };
 
-inline work_key key_of(const auto& msg) { return {msg.race, msg.worker, msg.round, msg.attempt}; }
+inline work_key key_of(const auto& msg) {
+  return {msg.race, msg.worker, msg.round, msg.attempt};
+}
 
 }  // namespace regatta

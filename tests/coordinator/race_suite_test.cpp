@@ -12,7 +12,9 @@ using namespace regatta::test;
 using namespace std::chrono_literals;
 
 namespace regatta::test {
-std::ostream& operator<<(std::ostream& out, path x) { return out << (x == path::direct ? "direct" : "codec"); }
+std::ostream& operator<<(std::ostream& out, path x) {
+  return out << (x == path::direct ? "direct" : "codec");
+}
 }  // namespace regatta::test
 
 namespace {
@@ -39,9 +41,7 @@ BOOST_AUTO_TEST_SUITE(race_suite)
 BOOST_DATA_TEST_CASE(the_first_pass_wins_and_everybody_else_is_stopped, both, way) {
   race_house house{way};
   house.llm->answer = [](const prompt& x) {
-    return x.worker == w1   ? says_code("x = 'pass'")
-           : x.worker == w2 ? says_code("x = 'hang'")
-                            : holds();
+    return x.worker == w1 ? says_code("x = 'pass'") : x.worker == w2 ? says_code("x = 'hang'") : holds();
   };
   // So that the losing candidate runs before the winner is even asked.
   auto spec = house.spec(4);
@@ -148,7 +148,8 @@ BOOST_DATA_TEST_CASE(a_duplicate_of_a_judged_candidate_gets_its_verdict_and_anot
   BOOST_REQUIRE(house.start(house.spec(2)));
   BOOST_TEST(only_end(house).winner == w2);
   BOOST_TEST(house.runs->asked.size() == 2U, "the same text is evaluated once");
-  const auto second = std::ranges::find_if(house.llm->asked, [](const prompt& x) { return x.worker == w2 && x.round == 2; });
+  const auto second =
+      std::ranges::find_if(house.llm->asked, [](const prompt& x) { return x.worker == w2 && x.round == 2; });
   BOOST_REQUIRE(second != house.llm->asked.end());
   BOOST_TEST(second->user.find("DUPLICATE: another worker") != std::string::npos);
   BOOST_TEST(second->user.find("RUN_FAIL: ended as exited_nonzero") != std::string::npos);
@@ -267,11 +268,14 @@ BOOST_DATA_TEST_CASE(late_and_repeated_messages_change_nothing, both, way) {
   BOOST_REQUIRE(house.start(house.spec(1)));
   const auto before = house.log->events.size();
   const race_id race{"run_1"};
-  house.tell(house.coordinator, winner{race, w1, 1, 1, source_digest{"x"}, "code", ended_as(run{}, outcome::exited, claim::sentinel).result});
-  house.tell(house.coordinator, prompt_ended{race, w1, 1, 1, llm_outcome::replied, "late", "", "", {}, "", 0, 1, {}, {}});
+  house.tell(house.coordinator, winner{race, w1, 1, 1, source_digest{"x"}, "code",
+                                       ended_as(run{}, outcome::exited, claim::sentinel).result});
+  house.tell(house.coordinator,
+             prompt_ended{race, w1, 1, 1, llm_outcome::replied, "late", "", "", {}, "", 0, 1, {}, {}});
   house.tell(house.coordinator, node_quiet{race, node_id{"n1"}});
   house.tell(house.coordinator, worker_ended{race, w1, 1, worker_end::crashed, "late"});
-  house.tell(house.agents.at(node_id{"n1"}), prompt_ended{race, w1, 9, 9, llm_outcome::replied, "late", "", "", {}, "", 0, 1, {}, {}});
+  house.tell(house.agents.at(node_id{"n1"}),
+             prompt_ended{race, w1, 9, 9, llm_outcome::replied, "late", "", "", {}, "", 0, 1, {}, {}});
   BOOST_TEST(house.log->events.size() == before);
   BOOST_TEST(only_end(house).end == race_end::won);
 }

@@ -87,7 +87,13 @@ inline evaluator_actor::behavior_type fake_evaluator(evaluator_actor::stateful_p
 }
 
 /// `syntax_error` in a text does not parse; everything else does and defines nothing.
-inline source_checker_actor::behavior_type fake_checker(source_checker_actor::pointer, std::uint32_t) {
+struct fake_checker_state {
+  fake_checker_state() {}
+  static inline const char* name = "fake-checker";
+};
+
+inline source_checker_actor::behavior_type fake_checker(source_checker_actor::stateful_pointer<fake_checker_state>,
+                                                        std::uint32_t) {
   return {
       [](const check_source& msg) {
         source_report out;

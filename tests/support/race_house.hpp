@@ -11,6 +11,7 @@
 #include "tests/support/wire_relay.hpp"
 
 #include <caf/actor_registry.hpp>
+#include <caf/scheduled_actor.hpp>
 
 #include <algorithm>
 #include <map>
@@ -38,10 +39,17 @@ inline event_sink_actor::behavior_type recording_sink(event_sink_actor::pointer,
   };
 }
 
-inline store_actor::behavior_type fake_store(store_actor::pointer, std::uint32_t) {
+struct fake_store_state {
+  fake_store_state() {}
+  static inline const char* name = "fake-store";
+};
+
+inline store_actor::behavior_type fake_store(store_actor::stateful_pointer<fake_store_state>, std::uint32_t) {
   return {
       [](const event&) {},
-      [](const commit& x) { return committed{x.race, x.seq, "/runs/result.tar.gz"}; },
+      [](const commit& x) {
+        return committed{x.race, x.seq, "/runs/result.tar.gz"};
+      },
   };
 }
 
@@ -65,7 +73,7 @@ public:
     caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
     sched.run();
     // Whatever a test has broken: all of it must be gone when the clock says so.
-    for (int i = 0; i < 30 && sys.registry().running() > 2; ++i) {
+    for (int i = 0; i < 30 && living() > 0; ++i) {
       advance(std::chrono::seconds{1});
     }
     caf::anon_send_exit(store, caf::exit_reason::user_shutdown);
@@ -90,15 +98,33 @@ public:
 
   caf::expected<accepted> start(race_spec x) { return ask<accepted>(coordinator, start_race{std::move(x)}); }
 
-  /// Runs pending jobs in an order drawn from `seed`.
-  void run_shuffled(std::uint32_t seed) {
+  /// Runs pending jobs, at most so many, in an order drawn from `seed`.
+  void run_shuffled(std::uint32_t seed, std::uint32_t most = 1'000'000) {
     std::mt19937 draw{seed};
-    while (sched.has_job()) {
+    while (sched.has_job() && most-- > 0) {
       const auto at = std::uniform_int_distribution<std::size_t>{0, sched.jobs.size() - 1}(draw);
       std::swap(sched.jobs[0], sched.jobs[at]);
       sched.run_once();
     }
   }
+  /// Runs until an actor of this name has its `nth` turn (from 0) and ends it in place of that turn. False if there
+  /// is no such turn.
+  bool end_at_turn(std::string_view name, std::uint32_t nth) {
+    while (sched.has_job()) {
+      auto* actor = dynamic_cast<caf::scheduled_actor*>(sched.jobs.front());
+      if (actor != nullptr && name == actor->name() && nth-- == 0) {
+        const auto victim = caf::actor_cast<caf::actor>(actor->ctrl());
+        // Not `kill`: CAF passes that on through links as `kill`, and no handler sees it.
+        caf::anon_send_exit(victim, caf::exit_reason::unhandled_exception);
+        sched.run_once();
+        return true;
+      }
+      sched.run_once();
+    }
+    return false;
+  }
+  /// Actors that live besides the doubles of store and sink.
+  std::size_t living() { return sys.registry().running() - 2; }
   /// In steps shorter than any period of ours.
   void pass(std::chrono::seconds time) {
     for (auto i = std::chrono::seconds{0}; i < time; ++i) {

@@ -24,13 +24,21 @@ struct llm_answer {
   std::string text;
   std::string error;
 };
-inline llm_answer says(std::string text) { return {llm_answer::how::ends, llm_outcome::replied, std::move(text), {}}; }
-inline llm_answer says_code(const std::string& code) { return says("```python\n" + code + "\n```\n"); }
+inline llm_answer says(std::string text) {
+  return {llm_answer::how::ends, llm_outcome::replied, std::move(text), {}};
+}
+inline llm_answer says_code(const std::string& code) {
+  return says("```python\n" + code + "\n```\n");
+}
 inline llm_answer fails_with(llm_outcome how, std::string error = "scripted") {
   return {llm_answer::how::ends, how, {}, std::move(error)};
 }
-inline llm_answer holds() { return {llm_answer::how::holds, llm_outcome::cancelled, {}, {}}; }
-inline llm_answer stays_silent() { return {llm_answer::how::is_silent, llm_outcome::cancelled, {}, {}}; }
+inline llm_answer holds() {
+  return {llm_answer::how::holds, llm_outcome::cancelled, {}, {}};
+}
+inline llm_answer stays_silent() {
+  return {llm_answer::how::is_silent, llm_outcome::cancelled, {}, {}};
+}
 
 struct llm_script {
   std::function<llm_answer(const prompt&)> answer;
@@ -45,15 +53,16 @@ struct scripted_llm_state {
 };
 
 inline prompt_ended ended_as(const prompt& msg, const llm_answer& x) {
-  prompt_ended out{msg.race, msg.worker, msg.round, msg.attempt, x.outcome, x.text, "stop", "", {}, x.error, 0, 1, {}, {}};
+  prompt_ended out{msg.race, msg.worker, msg.round, msg.attempt, x.outcome, x.text, "stop",
+                   "",       {},         x.error,   0,           1,         {},     {}};
   out.usage.input_tokens = 10;
   out.usage.output_tokens = x.text.size();
   return out;
 }
 
-inline llm_gateway_actor::behavior_type scripted_llm(
-    llm_gateway_actor::stateful_pointer<scripted_llm_state> self, const std::shared_ptr<llm_script>& script,
-    const prompt_sink_actor& sink) {
+inline llm_gateway_actor::behavior_type scripted_llm(llm_gateway_actor::stateful_pointer<scripted_llm_state> self,
+                                                     const std::shared_ptr<llm_script>& script,
+                                                     const prompt_sink_actor& sink) {
   return {
       [=](const prompt& msg) {
         script->asked.push_back(msg);
