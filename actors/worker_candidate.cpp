@@ -114,7 +114,7 @@ void worker_rules::on_failed_evaluation(const evaluation& result, time_point now
   auto feedback = run_feedback(result);
   effects_.emplace_back(settle{job_.race, job_.spec.worker, digest_, verdict_of(result), feedback});
   progress_.last_code = code_;
-  next_round(result.reason, std::move(feedback), now);
+  next_round(failure_line(result), std::move(feedback), now);
 }
 
 void worker_rules::on_run_lost(const std::string& why, time_point now) {

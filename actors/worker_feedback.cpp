@@ -54,6 +54,25 @@ std::string run_feedback(const evaluation& result) {
   return text;
 }
 
+std::string failure_line(const evaluation& result) {
+  constexpr std::size_t longest = 160;
+  if (result.outcome != outcome::exited_nonzero) {
+    return result.reason;
+  }
+  std::string_view rest = result.stderr_text;
+  rest = rest.substr(0, rest.find_last_not_of(" \t\r\n") + 1);
+  auto last = rest.substr(rest.rfind('\n') + 1);
+  if (last.size() > longest) {
+    // From the front: the kind of error comes first. Not into a character.
+    std::size_t end = longest;
+    while (end > 0 && (static_cast<unsigned char>(last[end]) & 0xC0U) == 0x80U) {
+      --end;
+    }
+    last = last.substr(0, end);
+  }
+  return last.empty() ? result.reason : result.reason + ": " + std::string{last};
+}
+
 std::string duplicate_feedback(const reservation& had_first, bool is_own) {
   std::string text = "DUPLICATE: ";
   text += is_own ? "you sent this very program before" : "another worker sent this very program before";

@@ -22,6 +22,10 @@ std::string extraction_feedback(extraction result, std::string_view note);
 /// KernelAgent's form: `RUN_FAIL: <reason>`, then the tails of both streams.
 std::string run_feedback(const evaluation& result);
 
+/// One line for people: the reason and, where the program ended by itself with an error, the last line it wrote to
+/// stderr (Python's own "AssertionError: …"), at most 160 bytes of it.
+std::string failure_line(const evaluation& result);
+
 /// For a candidate that somebody had first and that is judged. `is_own`: this worker sent the same text before.
 std::string duplicate_feedback(const reservation& had_first, bool is_own);
 

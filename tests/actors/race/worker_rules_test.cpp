@@ -175,6 +175,19 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(worker_feedback)
 
+BOOST_AUTO_TEST_CASE(a_failure_line_ends_with_the_programs_own_last_word) {
+  evaluation result;
+  result.outcome = outcome::exited_nonzero;
+  result.reason = "exit status 1";
+  BOOST_TEST(failure_line(result) == "exit status 1");
+  result.stderr_text = "Traceback\n  File \"x\"\nAssertionError: max difference 0.5\n\n";
+  BOOST_TEST(failure_line(result) == "exit status 1: AssertionError: max difference 0.5");
+  result.stderr_text = std::string(159, 'x') + "\xE2\x9C\x93";
+  BOOST_TEST(failure_line(result) == "exit status 1: " + std::string(159, 'x'));
+  result.outcome = outcome::timed_out;
+  BOOST_TEST(failure_line(result) == "exit status 1", "what a killed program wrote last says nothing about its end");
+}
+
 BOOST_AUTO_TEST_CASE(a_tail_never_begins_inside_a_character) {
   BOOST_TEST(tail_of("abc", 5) == "abc");
   BOOST_TEST(tail_of("abc", 2) == "bc");
