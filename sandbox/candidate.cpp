@@ -142,9 +142,12 @@ void become_candidate(const launch_plan& plan, const candidate_ends& ends, const
     // pid 1 made the run's folder its current one; the candidate starts there.
     auto argv = pointers_to(plan.argv);
     auto environment = pointers_to(plan.environment);
+    init_record failed_exec;  // made ready: under RLIMIT_DATA there may be no memory for it later
+    set_step(failed_exec, "exec " + plan.argv[0]);
     confine(plan, filter);
     ::execve(argv[0], argv.data(), environment.data());
-    check_step(false, "exec " + plan.argv[0]);
+    failed_exec.code = errno;
+    [[maybe_unused]] const auto ignored = ::write(report, &failed_exec, sizeof failed_exec);
   } catch (const setup_error& failure) {
     init_record record;
     record.code = failure.error;

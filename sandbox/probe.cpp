@@ -56,14 +56,21 @@ bool become(uid_t uid) {
   return ::setgroups(0, nullptr) == 0 && ::setresgid(uid, uid, uid) == 0 && ::setresuid(uid, uid, uid) == 0;
 }
 
-bool enter_user_namespace() {
+/// By clone and not by unshare, as runs do it: unshare refuses a process with threads, which a sanitizer may add.
+bool can_use_user_namespace() {
   const auto uid = std::to_string(::geteuid()), gid = std::to_string(::getegid());
-  if (::unshare(CLONE_NEWUSER) != 0) {
-    return false;
+  int pidfd = -1;
+  bool has_joined = false;
+  const auto pid = clone_process(CLONE_NEWUSER, -1, pidfd, has_joined);
+  if (pid == 0) {
+    write_file("/proc/self/setgroups", "deny");
+    const bool is_mapped = write_file("/proc/self/uid_map", "1000 " + uid + " 1") &&
+                           write_file("/proc/self/gid_map", "1000 " + gid + " 1");
+    ::_exit(is_mapped && can_build_root() ? 0 : 1);
   }
-  write_file("/proc/self/setgroups", "deny");
-  return write_file("/proc/self/uid_map", "1000 " + uid + " 1") &&
-         write_file("/proc/self/gid_map", "1000 " + gid + " 1");
+  const unique_fd owned{pid > 0 ? pidfd : -1};
+  int status = 1;
+  return pid > 0 && ::waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /// An id that has no rights, for trying what an ordinary user may do.
@@ -78,7 +85,7 @@ void probe_identity(host_facts& facts) {
       return false;
     }
     ::prctl(PR_SET_DUMPABLE, 1);  // lost with the uid; without it our own /proc files are root's
-    return enter_user_namespace() && can_build_root();
+    return can_use_user_namespace();
   });
   facts.apparmor_restricts_userns =
       read_file("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").starts_with("1");
