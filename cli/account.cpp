@@ -15,7 +15,9 @@ namespace {
 /// A reason longer than this belongs into the files, not into a list.
 constexpr std::size_t reason_columns = 160;
 
-std::string short_line(const std::string& text) { return cut_to(clean_line(text), reason_columns); }
+std::string short_line(const std::string& text) {
+  return cut_to(clean_line(text), reason_columns);
+}
 
 std::string plural(std::uint64_t count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
@@ -102,8 +104,9 @@ std::string run_details(const race_record& record, const round_row& round) {
   std::string out;
   for (const auto& call : record.llm_calls) {
     if (call.worker == round.worker && call.round == round.round) {
-      out += "        call " + std::to_string(call.attempt) + ": " + (call.outcome.empty() ? "no answer" : call.outcome) +
-             ", " + short_time(call.elapsed) + ", " + plural(call.usage.input_tokens.value_or(0), "token") + " in, " +
+      out += "        call " + std::to_string(call.attempt) + ": " +
+             (call.outcome.empty() ? "no answer" : call.outcome) + ", " + short_time(call.elapsed) + ", " +
+             plural(call.usage.input_tokens.value_or(0), "token") + " in, " +
              std::to_string(call.usage.output_tokens.value_or(0)) + " out" +
              (call.error.empty() ? "" : ", " + short_line(call.error)) + "\n";
     }
@@ -123,16 +126,16 @@ std::string run_details(const race_record& record, const round_row& round) {
 std::string files_of_round(const race_record& record, const round_row& round) {
   const auto base = record.race.run_dir + "/workers/" + round.worker.text;
   const auto k = std::to_string(round.round);
-  return "        prompt    " + base + "/prompts/iteration_" + k + ".txt\n" +                //
-         "        reply     " + base + "/responses/iteration_" + k + ".final.json\n" +       //
+  return "        prompt    " + base + "/prompts/iteration_" + k + ".txt\n" +           //
+         "        reply     " + base + "/responses/iteration_" + k + ".final.json\n" +  //
          (round.digest.empty() ? "" : "        candidate " + base + "/artifacts/iteration_" + k + "/code.py\n") +
          "        runs      " + base + "/runs/iteration_" + k + "/\n";
 }
 
 std::string worker_block(const race_record& record, const worker_row& worker, const account_options& options) {
   std::string out = "  " + worker.worker.text + "  " + model_of(worker) + ", variant " +
-                    std::to_string(worker.variant + 1) + ": " +
-                    (worker.end.empty() ? worker.phase : worker.end) + " after " + plural(worker.round, "round") +
+                    std::to_string(worker.variant + 1) + ": " + (worker.end.empty() ? worker.phase : worker.end) +
+                    " after " + plural(worker.round, "round") +
                     (worker.reason.empty() ? "" : " (" + short_line(worker.reason) + ")") + "\n";
   for (const auto& round : record.rounds) {
     if (round.worker != worker.worker || !is_wanted(options, round.worker, round.round)) {
@@ -155,8 +158,8 @@ std::string winner_block(const race_record& record) {
   if (race.winner.empty()) {
     return {};
   }
-  std::string out = "Winner     " + race.winner.text + ", round " + std::to_string(race.winner_round) + ": " +
-                    race.standing + "\n";
+  std::string out =
+      "Winner     " + race.winner.text + ", round " + std::to_string(race.winner_round) + ": " + race.standing + "\n";
   for (const auto& x : record.evaluations) {
     if (x.worker == race.winner && x.round == race.winner_round && x.is_accepted) {
       out += "           its own test passed (exit 0 and " +
@@ -172,9 +175,10 @@ std::string times_block(const race_row& race) {
   if (race.end.empty()) {
     return {};
   }
-  std::string out = "Times      decided " + short_time(race.decided) + " after the start; then everything of the race " +
-                    "was stopped in " + short_time(race.cancelled) + " (cancel_ms) and gone in " +
-                    short_time(race.quiet) + " (quiet_ms); whole race " + short_time(race.elapsed) + "\n";
+  std::string out = "Times      decided " + short_time(race.decided) +
+                    " after the start; then everything of the race " + "was stopped in " + short_time(race.cancelled) +
+                    " (cancel_ms) and gone in " + short_time(race.quiet) + " (quiet_ms); whole race " +
+                    short_time(race.elapsed) + "\n";
   for (const auto& node : race.unconfirmed_nodes) {
     out += "           not confirmed by " + clean_line(node) + ": something may still run there\n";
   }

@@ -15,7 +15,9 @@ template <class T>
 json or_null(const std::optional<T>& x) {
   return x ? json(*x) : json(nullptr);
 }
-json text_or_null(const std::string& x) { return x.empty() ? json(nullptr) : json(x); }
+json text_or_null(const std::string& x) {
+  return x.empty() ? json(nullptr) : json(x);
+}
 
 json to_json(const race_row& x) {
   return {{"run_id", x.race.text},
@@ -50,16 +52,23 @@ json to_json(const race_row& x) {
 }
 
 json to_json(const model_choice& x) {
-  return {{"provider", x.provider}, {"model", x.model}, {"temperature", or_null(x.temperature)}, {"seed", or_null(x.seed)}};
+  return {
+      {"provider", x.provider}, {"model", x.model}, {"temperature", or_null(x.temperature)}, {"seed", or_null(x.seed)}};
 }
 
 json to_json(const worker_row& x) {
-  return {{"worker", x.worker.text}, {"variant", x.variant},
-          {"choice", to_json(x.choice)}, {"node", x.node},
-          {"starts", x.starts},       {"round", x.round},
-          {"phase", x.phase},         {"end", text_or_null(x.end)},
-          {"reason", x.reason},       {"llm_calls", x.llm_calls},
-          {"evaluations", x.evaluations}, {"input_tokens", x.input_tokens},
+  return {{"worker", x.worker.text},
+          {"variant", x.variant},
+          {"choice", to_json(x.choice)},
+          {"node", x.node},
+          {"starts", x.starts},
+          {"round", x.round},
+          {"phase", x.phase},
+          {"end", text_or_null(x.end)},
+          {"reason", x.reason},
+          {"llm_calls", x.llm_calls},
+          {"evaluations", x.evaluations},
+          {"input_tokens", x.input_tokens},
           {"output_tokens", x.output_tokens}};
 }
 
@@ -140,7 +149,9 @@ json list_of(const std::vector<Row>& rows, const account_options& options) {
 }
 
 /// Models and candidates write what they like; JSON must be UTF-8.
-std::string dumped(const json& x) { return x.dump(2, ' ', false, json::error_handler_t::replace) + "\n"; }
+std::string dumped(const json& x) {
+  return x.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace
 

@@ -116,7 +116,9 @@ private:
     add_entries(command, {"state-dir", "json"});
   }
 
-  void add_list() { add_entries(add(command_kind::list, "list", "The races of this state folder"), {"state-dir", "json"}); }
+  void add_list() {
+    add_entries(add(command_kind::list, "list", "The races of this state folder"), {"state-dir", "json"});
+  }
 
   void add_cancel() {
     auto* command = add(command_kind::cancel, "cancel", "Stop a running race cleanly");
@@ -190,8 +192,8 @@ private:
       }
     }
     const auto near = nearest(flag, known);
-    return "unknown argument: got " + got + (near.empty() ? "" : ", did you mean " + near + "?") +
-           " (regatta " + chosen()->get_name() + " --help has all that are allowed)";
+    return "unknown argument: got " + got + (near.empty() ? "" : ", did you mean " + near + "?") + " (regatta " +
+           chosen()->get_name() + " --help has all that are allowed)";
   }
 
   CLI::App app_;
@@ -200,6 +202,8 @@ private:
 
 }  // namespace
 
-parsed_line parse_command_line(const std::vector<std::string>& arguments) { return line_parser{}.parse(arguments); }
+parsed_line parse_command_line(const std::vector<std::string>& arguments) {
+  return line_parser{}.parse(arguments);
+}
 
 }  // namespace regatta::cli

@@ -16,12 +16,12 @@ enum class command_kind : std::uint8_t { race, show, list, cancel, status, confi
 
 struct command_line {
   command_kind kind = command_kind::race;
-  flag_values flags;            ///< Of the option table; checked only for being known.
-  std::string problem;          ///< race
+  flag_values flags;    ///< Of the option table; checked only for being known.
+  std::string problem;  ///< race
   std::string config_file;
-  std::string run;              ///< show, cancel
-  std::string worker;           ///< show
-  std::uint32_t round = 0;      ///< show
+  std::string run;          ///< show, cancel
+  std::string worker;       ///< show
+  std::uint32_t round = 0;  ///< show
 };
 
 /// Either a command, or a text to print and an exit code (help, version: 0 on stdout; wrong usage: 2 on stderr).

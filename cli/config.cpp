@@ -8,7 +8,6 @@
 
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
-
 #include <unistd.h>
 
 #include <optional>
@@ -110,8 +109,9 @@ private:
                          provider_table& out) {
     const auto full = table + "." + key;
     if (key == "api_key") {
-      complain(node, full + ": a key must not stand in this file; allowed: api_key_env = \"VARIABLE\" or "
-                            "api_key_file = \"FILE\" (mode 0600)");
+      complain(node, full +
+                         ": a key must not stand in this file; allowed: api_key_env = \"VARIABLE\" or "
+                         "api_key_file = \"FILE\" (mode 0600)");
     } else if (key == "headers" && node.is_table()) {
       for (const auto& [name, value] : *node.as_table()) {
         read_header(full, std::string{name.str()}, value, out);
@@ -210,8 +210,8 @@ caf::expected<config_file> parse_config(std::string_view text, const std::string
   const auto parsed = toml::parse(text, path);
   if (!parsed) {
     const auto& problem = parsed.error();
-    return fail(ec::invalid_config, path + ":" + std::to_string(problem.source().begin.line) + ": not TOML: " +
-                                        std::string{problem.description()});
+    return fail(ec::invalid_config, path + ":" + std::to_string(problem.source().begin.line) +
+                                        ": not TOML: " + std::string{problem.description()});
   }
   config_file out;
   out.path = path;

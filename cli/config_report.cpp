@@ -28,8 +28,9 @@ std::string row(const std::string& name, const std::string& value, const std::st
 std::string key_rows(const session& x) {
   std::string out;
   for (const auto& key : key_states(x.files, x.env)) {
-    const auto value = key.is_set ? "set, from " + key.source
-                                  : key.is_placeholder ? "a placeholder: counts as not set" : "not set";
+    const auto value = key.is_set           ? "set, from " + key.source
+                       : key.is_placeholder ? "a placeholder: counts as not set"
+                                            : "not set";
     out += row(key.variable, value, "");
   }
   return out;

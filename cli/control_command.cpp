@@ -25,8 +25,8 @@ caf::expected<race_id> find_running(const std::string& state_dir, const std::str
   for (const auto& race : found.empty() ? all : found) {
     text += (text.empty() ? "" : ", ") + race.text;
   }
-  return fail(ec::not_found, "no running race is meant by \"" + clean_line(run) + "\" alone; running: " +
-                                 (text.empty() ? "none" : text));
+  return fail(ec::not_found, "no running race is meant by \"" + clean_line(run) +
+                                 "\" alone; running: " + (text.empty() ? "none" : text));
 }
 
 }  // namespace

@@ -56,7 +56,9 @@ sockaddr_un address_of(int folder, const std::string& name) {
   return out;
 }
 
-std::string socket_name(const race_id& race) { return race.text + ".sock"; }
+std::string socket_name(const race_id& race) {
+  return race.text + ".sock";
+}
 
 /// What comes until a line end, the end of the stream, `most` bytes or `ms` of silence.
 std::string read_line(int fd, std::size_t most, int ms, bool ends_at_newline) {
@@ -81,7 +83,9 @@ void send_text(int fd, const std::string& text) {
   [[maybe_unused]] const auto sent = ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-caf::error io_error(const std::string& what) { return fail(ec::io_failed, what + ": " + std::strerror(errno)); }
+caf::error io_error(const std::string& what) {
+  return fail(ec::io_failed, what + ": " + std::strerror(errno));
+}
 
 }  // namespace
 

@@ -64,7 +64,8 @@ void check_installation(const host_view& x, findings& out) {
                    "build or install it again; both programs belong into one folder"});
   }
   if (!x.missing_prompts.empty()) {
-    out.push_back({health::fail, "prompts", x.missing_prompts + " is not there", "give --prompts DIR, or install again"});
+    out.push_back(
+        {health::fail, "prompts", x.missing_prompts + " is not there", "give --prompts DIR, or install again"});
   }
   if (x.missing_programs.empty() && x.missing_prompts.empty()) {
     out.push_back({health::ok, "programs", "programs and prompts are where they belong", ""});
@@ -73,7 +74,8 @@ void check_installation(const host_view& x, findings& out) {
 
 void check_python(const host_view& x, findings& out) {
   const auto& python = x.python;
-  const std::string other = "give --python PATH or set REGATTA_PYTHON to one with torch and triton; scripts/setup.sh makes one";
+  const std::string other =
+      "give --python PATH or set REGATTA_PYTHON to one with torch and triton; scripts/setup.sh makes one";
   if (python.path.empty()) {
     out.push_back({health::fail, "python", "no Python found", other});
     return;
@@ -108,8 +110,9 @@ void check_gpus(const host_view& x, findings& out) {
     out.push_back({health::warn, "gpu", text, "see nvidia-smi"});
   }
   if (x.gpus.empty() && x.gpus_left_out.empty()) {
-    out.push_back({health::ok, "gpu", "none: candidates run on " + std::to_string(x.cores) +
-                                          " cores, Triton kernels in Triton's interpreter", ""});
+    out.push_back(
+        {health::ok, "gpu",
+         "none: candidates run on " + std::to_string(x.cores) + " cores, Triton kernels in Triton's interpreter", ""});
   }
   if (!x.compiler.empty()) {
     out.push_back({health::ok, "compiler", x.compiler, ""});
@@ -124,7 +127,8 @@ void check_gpus(const host_view& x, findings& out) {
 void check_disk(const host_view& x, findings& out) {
   const auto& disk = x.disk;
   if (!disk.error.empty()) {
-    out.push_back({health::fail, "disk", disk.path + ": " + disk.error, "give --state-dir DIR on a disk that you can write"});
+    out.push_back(
+        {health::fail, "disk", disk.path + ": " + disk.error, "give --state-dir DIR on a disk that you can write"});
     return;
   }
   if (disk.free < little_disk) {
@@ -134,8 +138,9 @@ void check_disk(const host_view& x, findings& out) {
     out.push_back({health::ok, "disk", disk.path + ": " + in_gib(disk.free) + " free", ""});
   }
   if (disk.is_network) {
-    out.push_back({health::warn, "file system", disk.path + " is on a network file system (" + disk.file_system +
-                                                    "): the store is slower there, and only one process may use it",
+    out.push_back({health::warn, "file system",
+                   disk.path + " is on a network file system (" + disk.file_system +
+                       "): the store is slower there, and only one process may use it",
                    "give --state-dir DIR on a local disk"});
   } else {
     out.push_back({health::ok, "file system", disk.file_system.empty() ? "local" : disk.file_system, ""});
@@ -181,7 +186,8 @@ void check_models(const host_view& x, findings& out) {
     if (key.is_set) {
       out.push_back({health::ok, "keys", key.variable + " is set, from " + key.source, ""});
     } else if (key.is_placeholder) {
-      out.push_back({health::warn, "keys", key.variable + " holds a placeholder, not a key", "put the key in its place"});
+      out.push_back(
+          {health::warn, "keys", key.variable + " holds a placeholder, not a key", "put the key in its place"});
     } else {
       out.push_back({x.has_provider ? health::ok : health::warn, "keys", key.variable + " is not set",
                      x.has_provider ? "" : "export " + key.variable + "=…, or put it into ./.env (mode 0600)"});

@@ -20,7 +20,7 @@ enum class health : std::uint8_t {
 
 struct finding {
   health level = health::ok;
-  std::string check;   ///< "sandbox", "python", …: stable names, each at least once.
+  std::string check;  ///< "sandbox", "python", …: stable names, each at least once.
   std::string text;
   std::string remedy;  ///< Empty if `ok`.
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/embedded.hpp"
 
+#include "actors/event_endpoint.hpp"
 #include "actors/event_publisher.hpp"
 #include "actors/llm/llm_gateway.hpp"
 #include "actors/store.hpp"
@@ -16,8 +17,8 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/typed_event_based_actor.hpp>
-
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
@@ -183,6 +184,10 @@ caf::error embedded::parts::close() {
     end_or_name(sink, "event sink", end_timeout);
   }
   sinks.clear();
+  // ZeroMQ leaves it behind if its context ends later than its socket.
+  if (const auto path = socket_path(endpoint); !path.empty()) {
+    ::unlink(path.c_str());
+  }
   // What these had started ends on its own; the actor system's destructor would wait for it without a limit.
   for (int tries = 0; system->registry().running() > 0 && tries < 1'000; ++tries) {
     ::poll(nullptr, 0, 5);
@@ -231,8 +236,14 @@ void embedded::stop(const race_id& race, const std::string& why) {
   caf::anon_send(parts_->coordinator, stop_race{race, why});
 }
 
-const std::string& embedded::events_endpoint() const { return parts_->endpoint; }
-sandbox::level embedded::level() const { return parts_->runner->obtained(); }
-caf::error embedded::close() { return parts_->close(); }
+const std::string& embedded::events_endpoint() const {
+  return parts_->endpoint;
+}
+sandbox::level embedded::level() const {
+  return parts_->runner->obtained();
+}
+caf::error embedded::close() {
+  return parts_->close();
+}
 
 }  // namespace regatta::cli

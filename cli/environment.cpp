@@ -27,7 +27,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string_view unquoted(std::string_view text) {
-  const bool is_quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.front() == text.back();
+  const bool is_quoted =
+      text.size() >= 2 && (text.front() == '"' || text.front() == '\'') && text.front() == text.back();
   return is_quoted ? text.substr(1, text.size() - 2) : text;
 }
 

@@ -39,7 +39,8 @@ exit_code exit_code_of(const caf::error& error) {
 }
 
 std::string exit_code_help() {
-  return "Exit codes: 0 won · 1 failed · 2 wrong usage · 3 no model could be asked · 4 no passing solution or deadline ·\n"
+  return "Exit codes: 0 won · 1 failed · 2 wrong usage · 3 no model could be asked · 4 no passing solution or deadline "
+         "·\n"
          "5 cancelled · 6 won, but the result could not be written · 7 sandbox level refused · 8 budget spent ·\n"
          "9 internal error";
 }

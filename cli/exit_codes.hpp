@@ -12,15 +12,15 @@ namespace regatta::cli {
 
 enum class exit_code : int {
   won = 0,
-  failed = 1,              ///< Anything that has no number of its own.
-  usage = 2,               ///< Wrong flag, configuration or problem file.
-  llm_failed = 3,          ///< No model could be asked any more.
+  failed = 1,               ///< Anything that has no number of its own.
+  usage = 2,                ///< Wrong flag, configuration or problem file.
+  llm_failed = 3,           ///< No model could be asked any more.
   no_passing_solution = 4,  ///< All rounds spent, or the deadline passed.
-  cancelled = 5,           ///< By a signal or `regatta cancel`.
-  packaging_failed = 6,    ///< There is a winner, but its result could not be written.
-  sandbox_refused = 7,     ///< The host offers less isolation than required.
+  cancelled = 5,            ///< By a signal or `regatta cancel`.
+  packaging_failed = 6,     ///< There is a winner, but its result could not be written.
+  sandbox_refused = 7,      ///< The host offers less isolation than required.
   budget_spent = 8,
-  internal = 9,            ///< A bug of ours.
+  internal = 9,  ///< A bug of ours.
 };
 
 /// `is_budget_spent`: the calls to models ended as `budget_exhausted`.

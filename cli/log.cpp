@@ -30,7 +30,11 @@ void open_log(bool is_verbose) {
   log.flush_on(spdlog::level::info);
 }
 
-void log_info(const std::string& text) { logger().info("{}", text); }
-void log_warning(const std::string& text) { logger().warn("{}", text); }
+void log_info(const std::string& text) {
+  logger().info("{}", text);
+}
+void log_warning(const std::string& text) {
+  logger().warn("{}", text);
+}
 
 }  // namespace regatta::cli

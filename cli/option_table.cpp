@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/options.hpp"
-
 #include "messages/limits.hpp"
 
 #include <array>
@@ -15,19 +14,28 @@ constexpr double gib = 1024 * mib;
 
 constexpr value_rule text_rule{};
 constexpr value_rule flag_rule{value_kind::flag};
-constexpr value_rule integers(double min, double max) { return {value_kind::integer, min, max}; }
-constexpr value_rule numbers(double min, double max) { return {value_kind::number, min, max}; }
-constexpr value_rule sizes(double min, double max) { return {value_kind::size, min, max}; }
+constexpr value_rule integers(double min, double max) {
+  return {value_kind::integer, min, max};
+}
+constexpr value_rule numbers(double min, double max) {
+  return {value_kind::number, min, max};
+}
+constexpr value_rule sizes(double min, double max) {
+  return {value_kind::size, min, max};
+}
 /// Up to a month: longer is a slip of the keyboard.
-constexpr value_rule seconds_from(double min) { return {value_kind::seconds, min, 2'678'400}; }
-constexpr value_rule choices(std::string_view names) { return {value_kind::choice, 0, 9e15, names}; }
+constexpr value_rule seconds_from(double min) {
+  return {value_kind::seconds, min, 2'678'400};
+}
+constexpr value_rule choices(std::string_view names) {
+  return {value_kind::choice, 0, 9e15, names};
+}
 
 /// Defaults that messages/limits.hpp also holds are checked against it by a test.
 constexpr std::array table = {
     option_entry{"stage", "", "race.stage", "", "kernel", "NAME", "Race",
                  "What the models write: kernel (a Triton kernel) or extract (fused PyTorch)", text_rule},
-    option_entry{"workers", "", "race.workers", "", "4", "N", "Race", "How many race",
-                 integers(1, max_workers)},
+    option_entry{"workers", "", "race.workers", "", "4", "N", "Race", "How many race", integers(1, max_workers)},
     option_entry{"max-iters", "rounds", "race.max_iters", "", "10", "N", "Race", "Rounds of each worker",
                  integers(1, max_rounds)},
     option_entry{"accept", "", "race.accept", "", "claimed", "RULE", "Race",
@@ -38,23 +46,21 @@ constexpr std::array table = {
                  seconds_from(1)},
     option_entry{"keep", "", "race.keep", "", "", "NAME", "Race",
                  "File of the candidate's folder to copy out after each run (repeatable)", text_rule, true},
-    option_entry{"prompts", "", "race.prompts", "", "", "DIR", "Race", "Folder with a prompt set per stage",
-                 text_rule},
+    option_entry{"prompts", "", "race.prompts", "", "", "DIR", "Race", "Folder with a prompt set per stage", text_rule},
     option_entry{"target-platform", "", "race.target_platform", "", "cuda", "NAME", "Race",
                  "What kernels are written for", choices("cuda")},
 
     option_entry{"provider", "", "llm.provider", "", "", "NAME", "Models",
                  "openai (Responses), chat (Chat Completions), or a [providers.NAME] table", text_rule},
-    option_entry{"model", "", "llm.model", "OPENAI_MODEL", "", "NAME", "Models", "Model of every worker",
-                 text_rule},
+    option_entry{"model", "", "llm.model", "OPENAI_MODEL", "", "NAME", "Models", "Model of every worker", text_rule},
     option_entry{"models", "", "llm.models", "", "", "LIST", "Models",
                  "Several models; workers take them in turn (comma-separated)", text_rule, true, true},
     option_entry{"temperature", "", "llm.temperature", "", "", "LIST", "Models",
                  "Workers take these in turn (comma-separated)", numbers(0, 2), true, true},
     option_entry{"seed", "", "llm.seed", "", "", "LIST", "Models", "Workers take these in turn (comma-separated)",
                  integers(0, 9e15), true, true},
-    option_entry{"max-output-tokens", "", "llm.max_output_tokens", "", "", "N", "Models",
-                 "Output limit of one reply", integers(1, 10'000'000)},
+    option_entry{"max-output-tokens", "", "llm.max_output_tokens", "", "", "N", "Models", "Output limit of one reply",
+                 integers(1, 10'000'000)},
     option_entry{"reasoning-effort", "", "llm.reasoning_effort", "", "", "LEVEL", "Models",
                  "For models that take it: low, medium, high", choices("low, medium, high")},
     option_entry{"base-url", "", "llm.base_url", "OPENAI_BASE_URL", "", "URL", "Models",
@@ -62,8 +68,8 @@ constexpr std::array table = {
     option_entry{"replay", "", "llm.replay", "", "", "FILE", "Models", "Answer from a recording", text_rule},
     option_entry{"command", "", "llm.command", "", "", "\"PROG ARGS\"", "Models",
                  "Ask a program: prompt on stdin, reply on stdout", text_rule},
-    option_entry{"llm-timeout-s", "", "llm.timeout_s", "", "", "S", "Models",
-                 "Longest silence within a reply (120)", seconds_from(1)},
+    option_entry{"llm-timeout-s", "", "llm.timeout_s", "", "", "S", "Models", "Longest silence within a reply (120)",
+                 seconds_from(1)},
     option_entry{"store-responses", "", "llm.store_responses", "", "false", "", "Models",
                  "Let the provider store replies", flag_rule},
     option_entry{"env-file", "", "", "", "", "FILE", "Models",
@@ -73,8 +79,8 @@ constexpr std::array table = {
                  seconds_from(1)},
     option_entry{"slots", "", "run.slots", "", "", "N", "Candidates", "Runs at once without a GPU (cores)",
                  integers(1, 1024)},
-    option_entry{"device", "", "run.device", "", "any", "KIND", "Candidates",
-                 "any (a GPU if there is one), gpu or cpu", choices("any, gpu, cpu")},
+    option_entry{"device", "", "run.device", "", "any", "KIND", "Candidates", "any (a GPU if there is one), gpu or cpu",
+                 choices("any, gpu, cpu")},
     option_entry{"python", "", "run.python", "", "", "PATH", "Candidates", "Interpreter of candidates", text_rule},
     option_entry{"python-path", "", "run.python_path", "", "", "DIR", "Candidates",
                  "Folder outside the interpreter's prefix that candidates may import from (repeatable)", text_rule,
@@ -85,8 +91,8 @@ constexpr std::array table = {
                  seconds_from(1)},
     option_entry{"limit-disk", "", "run.limit_disk", "", "256MiB", "SIZE", "Candidates",
                  "Files of one run, and the largest of them", sizes(mib, 1024 * gib)},
-    option_entry{"limit-pids", "", "run.limit_pids", "", "256", "N", "Candidates",
-                 "Processes and threads of one run", integers(1, 32'768)},
+    option_entry{"limit-pids", "", "run.limit_pids", "", "256", "N", "Candidates", "Processes and threads of one run",
+                 integers(1, 32'768)},
     option_entry{"limit-open-files", "", "run.limit_open_files", "", "1024", "N", "Candidates",
                  "Open files of one process", integers(16, 1'048'576)},
     option_entry{"limit-output", "", "run.limit_output", "", "256MiB", "SIZE", "Candidates",
@@ -102,13 +108,14 @@ constexpr std::array table = {
     option_entry{"stream", "", "output.stream", "", "none", "WHOSE", "Output",
                  "Show replies as they come: all, winner, none", choices("all, winner, none")},
     option_entry{"json", "", "output.json", "", "false", "", "Output", "Events as JSON lines on stdout", flag_rule},
-    option_entry{"quiet", "", "output.quiet", "", "false", "", "Output", "No progress, only the result",
-                 flag_rule},
+    option_entry{"quiet", "", "output.quiet", "", "false", "", "Output", "No progress, only the result", flag_rule},
     option_entry{"verbose", "", "output.verbose", "", "false", "", "Output", "Log to stderr, too (-v)", flag_rule},
 };
 
 }  // namespace
 
-std::span<const option_entry> all_options() { return table; }
+std::span<const option_entry> all_options() {
+  return table;
+}
 
 }  // namespace regatta::cli

@@ -33,8 +33,13 @@ std::optional<std::int64_t> integer_in(std::string_view text) {
 
 using unit = std::pair<std::string_view, std::int64_t>;
 /// Longest first: "KiB" ends in "B".
-constexpr std::array<unit, 7> size_units = {{{"KiB", 1024}, {"MiB", 1024 * 1024}, {"GiB", 1024 * 1024 * 1024},
-                                            {"K", 1024}, {"M", 1024 * 1024}, {"G", 1024 * 1024 * 1024}, {"B", 1}}};
+constexpr std::array<unit, 7> size_units = {{{"KiB", 1024},
+                                             {"MiB", 1024 * 1024},
+                                             {"GiB", 1024 * 1024 * 1024},
+                                             {"K", 1024},
+                                             {"M", 1024 * 1024},
+                                             {"G", 1024 * 1024 * 1024},
+                                             {"B", 1}}};
 constexpr std::array<unit, 3> time_units = {{{"s", 1}, {"m", 60}, {"h", 3600}}};
 
 template <std::size_t N>
@@ -67,7 +72,9 @@ bool is_one_of(std::string_view names, std::string_view text) {
   return false;
 }
 
-bool is_flag_word(std::string_view text) { return is_one_of("true, false, 1, 0, yes, no, on, off", text); }
+bool is_flag_word(std::string_view text) {
+  return is_one_of("true, false, 1, 0, yes, no, on, off", text);
+}
 
 std::string plain(double x) {
   std::string text = std::to_string(x);
@@ -125,12 +132,18 @@ std::string allowed_text(const value_rule& rule) {
   return {};
 }
 
-std::int64_t to_integer(std::string_view text) { return integer_in(text).value_or(0); }
-std::int64_t to_seconds(std::string_view text) { return with_unit(text, time_units).value_or(0); }
+std::int64_t to_integer(std::string_view text) {
+  return integer_in(text).value_or(0);
+}
+std::int64_t to_seconds(std::string_view text) {
+  return with_unit(text, time_units).value_or(0);
+}
 std::uint64_t to_bytes(std::string_view text) {
   return static_cast<std::uint64_t>(with_unit(text, size_units).value_or(0));
 }
-double to_number(std::string_view text) { return number_in(text).value_or(0); }
+double to_number(std::string_view text) {
+  return number_in(text).value_or(0);
+}
 
 const option_entry* find_option(std::string_view name) {
   for (const auto& entry : all_options()) {

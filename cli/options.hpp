@@ -13,7 +13,7 @@ namespace regatta::cli {
 
 enum class value_kind : std::uint8_t {
   text,
-  flag,     ///< true or false.
+  flag,  ///< true or false.
   integer,
   number,   ///< With fraction.
   seconds,  ///< A whole number, or with s, m, h behind it.
@@ -49,8 +49,8 @@ struct option_entry {
   std::string_view group;
   std::string_view help;
   value_rule rule;
-  bool is_list = false;         ///< May be given several times, or as a TOML array; REGATTA_* splits at commas.
-  bool is_comma_list = false;   ///< The flag's text is split at commas, too.
+  bool is_list = false;        ///< May be given several times, or as a TOML array; REGATTA_* splits at commas.
+  bool is_comma_list = false;  ///< The flag's text is split at commas, too.
 };
 
 /// All options of `regatta race`, in the order of `--help`.

@@ -27,7 +27,9 @@ bool output::write(std::string_view text) {
   return !is_closed_;
 }
 
-bool output::is_terminal() const { return ::isatty(fd_) == 1; }
+bool output::is_terminal() const {
+  return ::isatty(fd_) == 1;
+}
 
 terminal_size output::size() const {
   winsize now{};

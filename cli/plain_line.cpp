@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/progress.hpp"
-
 #include "cli/terminal_text.hpp"
 
 namespace regatta::cli {
@@ -31,13 +30,17 @@ line said(const worker_moved& x) {
   // Without a note it says only what the facts around it say.
   return x.note.empty() ? line{} : at(x.worker, x.round) + to_string(x.phase) + ", " + clean_line(x.note);
 }
-line said(const prompt_sent& x) { return at(x.worker, x.round) + "asking " + clean_line(x.choice.model); }
-line said(const reply_delta&) { return {}; }
+line said(const prompt_sent& x) {
+  return at(x.worker, x.round) + "asking " + clean_line(x.choice.model);
+}
+line said(const reply_delta&) {
+  return {};
+}
 line said(const reply_ended& x) {
   std::string tokens;
   if (x.usage.output_tokens) {
-    tokens = ", " + short_count(x.usage.input_tokens.value_or(0)) + " + " + short_count(*x.usage.output_tokens) +
-             " tokens";
+    tokens =
+        ", " + short_count(x.usage.input_tokens.value_or(0)) + " + " + short_count(*x.usage.output_tokens) + " tokens";
   }
   return at(x.worker, x.round) + with_note(to_string(x.outcome), x.error) + tokens + ", " + short_time(x.elapsed);
 }
@@ -55,17 +58,25 @@ line said(const candidate_evaluated& x) {
          clean_line(x.result.slot) + " (" + clean_line(x.result.engine) + ", sandbox " +
          clean_line(x.result.sandbox_level) + ")";
 }
-line said(const round_failed& x) { return at(x.worker, x.round) + "failed: " + clean_line(x.why); }
-line said(const worker_finished& x) { return with_note(x.worker.text + " ended, " + to_string(x.end), x.reason); }
+line said(const round_failed& x) {
+  return at(x.worker, x.round) + "failed: " + clean_line(x.why);
+}
+line said(const worker_finished& x) {
+  return with_note(x.worker.text + " ended, " + to_string(x.end), x.reason);
+}
 line said(const winner_decided& x) {
   return "winner: " + x.worker.text + " in round " + std::to_string(x.round) + ", " + x.standing;
 }
-line said(const runner_up& x) { return "runner-up: " + x.worker.text + " in round " + std::to_string(x.round); }
+line said(const runner_up& x) {
+  return "runner-up: " + x.worker.text + " in round " + std::to_string(x.round);
+}
 line said(const race_cancelled& x) {
   return "stopped (" + clean_line(x.why) + "): " + std::to_string(x.runs) + " runs, " + std::to_string(x.workers) +
          " workers, " + std::to_string(x.prompts) + " calls";
 }
-line said(const race_ended& x) { return with_note("race ended, " + to_string(x.end), x.reason); }
+line said(const race_ended& x) {
+  return with_note("race ended, " + to_string(x.end), x.reason);
+}
 
 }  // namespace
 

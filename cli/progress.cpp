@@ -30,8 +30,7 @@ std::string worker_line(const race_view& view, std::size_t index) {
 
 std::string head_line(const race_view& view, std::chrono::milliseconds elapsed) {
   const auto& race = view.record().race;
-  std::string out = clean_line(race.problem) + ": " + std::to_string(race.workers) + " workers, " +
-                    short_time(elapsed);
+  std::string out = clean_line(race.problem) + ": " + std::to_string(race.workers) + " workers, " + short_time(elapsed);
   if (view.is_decided()) {
     out += ", won by " + race.winner.text + " in round " + std::to_string(race.winner_round) + " (" + race.standing +
            "), stopping the others";

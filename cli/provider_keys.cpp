@@ -39,7 +39,9 @@ constexpr std::array table = {
 
 }  // namespace
 
-std::span<const provider_key> provider_keys() { return table; }
+std::span<const provider_key> provider_keys() {
+  return table;
+}
 
 const provider_key* find_provider_key(std::string_view name) {
   const auto it = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
@@ -51,10 +53,9 @@ bool is_secret_header(std::string_view name) {
   for (const unsigned char c : name) {
     lower += static_cast<char>(std::tolower(c));
   }
-  constexpr std::array<std::string_view, 6> secret = {"authorization", "api-key",  "apikey",
-                                                      "token",         "secret", "cookie"};
-  return std::any_of(secret.begin(), secret.end(),
-                     [&](auto word) { return lower.find(word) != std::string::npos; });
+  constexpr std::array<std::string_view, 6> secret = {"authorization", "api-key", "apikey",
+                                                      "token",         "secret",  "cookie"};
+  return std::any_of(secret.begin(), secret.end(), [&](auto word) { return lower.find(word) != std::string::npos; });
 }
 
 }  // namespace regatta::cli

@@ -97,8 +97,7 @@ caf::expected<void> take_key(const provider_table& table, const environment& env
   const auto variable = text_in(table, "api_key_env");
   const auto file = text_in(table, "api_key_file");
   if (!variable.empty() && !file.empty()) {
-    return fail(ec::invalid_config,
-                table.source + ": got api_key_env and api_key_file, allowed: one of them");
+    return fail(ec::invalid_config, table.source + ": got api_key_env and api_key_file, allowed: one of them");
   }
   if (!variable.empty()) {
     out.provider.api_key = usable_key(env, variable);
@@ -149,7 +148,8 @@ caf::expected<void> check_whole(const provider_config& x, const std::string& pla
         return lacks("recording");
       }
       if (auto text = ::access(x.recording.c_str(), R_OK); text != 0) {
-        return fail(ec::invalid_config, place + ": recording: got " + x.recording + ", allowed: a file that can be read");
+        return fail(ec::invalid_config,
+                    place + ": recording: got " + x.recording + ", allowed: a file that can be read");
       }
       break;
   }
@@ -163,8 +163,8 @@ caf::expected<provider_choice> from_table(const std::string& name, const setting
   out.provider.name = name;
   take_table(table, out.provider);
   if (text_in(table, "kind").empty()) {
-    return fail(ec::invalid_config, table.source + ": providers." + name + ": kind is missing, allowed: " +
-                                        all_names<provider_kind>());
+    return fail(ec::invalid_config,
+                table.source + ": providers." + name + ": kind is missing, allowed: " + all_names<provider_kind>());
   }
   if (auto good = take_key(table, env, out); !good) {
     return good.error();
@@ -182,7 +182,9 @@ caf::expected<provider_choice> from_table(const std::string& name, const setting
 }
 
 /// Known without a table: OpenAI's own variables say where and with which key. `openai` is `responses`.
-bool is_built_in(const std::string& name) { return name == "openai" || name == "responses" || name == "chat"; }
+bool is_built_in(const std::string& name) {
+  return name == "openai" || name == "responses" || name == "chat";
+}
 
 caf::expected<provider_choice> built_in_openai(const std::string& name, const settings& values,
                                                const environment& env) {
@@ -318,7 +320,8 @@ caf::expected<provider_choice> choose_provider(const settings& values, const std
   }
   if (out->model.empty() && values.list("models").empty()) {
     if (provider.kind == provider_kind::responses || provider.kind == provider_kind::chat) {
-      return fail(ec::invalid_config, "provider " + provider.name + " has no model: give --model NAME, or `model` in its table");
+      return fail(ec::invalid_config,
+                  "provider " + provider.name + " has no model: give --model NAME, or `model` in its table");
     }
     out->model = provider.name;
   }

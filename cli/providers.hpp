@@ -17,9 +17,9 @@ namespace regatta::cli {
 
 struct provider_choice {
   provider_config provider;
-  std::string model;         ///< Its default; workers may have others.
-  std::string chosen_by;     ///< "--replay", "llm.provider", "OPENAI_API_KEY" …
-  std::string key_source;    ///< "OPENAI_API_KEY", path of a file; empty: no key is sent.
+  std::string model;       ///< Its default; workers may have others.
+  std::string chosen_by;   ///< "--replay", "llm.provider", "OPENAI_API_KEY" …
+  std::string key_source;  ///< "OPENAI_API_KEY", path of a file; empty: no key is sent.
 };
 
 /// The provider of the race. Fails: `ec::invalid_config`, `ec::unknown_provider`; if nothing at all is configured the

@@ -15,7 +15,7 @@ namespace regatta::cli {
 
 struct python_candidate {
   std::string path;
-  std::string source;  ///< "--python", "VIRTUAL_ENV", "./.venv" …
+  std::string source;         ///< "--python", "VIRTUAL_ENV", "./.venv" …
   bool is_asked_for = false;  ///< By the user: if it is not there that is an error, not a reason to look further.
 };
 

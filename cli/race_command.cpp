@@ -29,10 +29,17 @@ constexpr int redraw_ms = 100;
 class race_run {
 public:
   race_run(const session& x, race_setup setup, streams to)
-      : setup_{std::move(setup)}, to_{to}, is_json_{x.values.flag("json")}, choice_{choice_of(x, to)},
-        display_{mode_for(choice_), has_color(choice_),
-                 from_name<stream_mode>(x.values.text("stream")).value_or(stream_mode::none), to.out, to.err,
-                 start_}, state_dir_{setup_.config.state_dir} {}
+      : setup_{std::move(setup)},
+        to_{to},
+        is_json_{x.values.flag("json")},
+        choice_{choice_of(x, to)},
+        display_{mode_for(choice_),
+                 has_color(choice_),
+                 from_name<stream_mode>(x.values.text("stream")).value_or(stream_mode::none),
+                 to.out,
+                 to.err,
+                 start_},
+        state_dir_{setup_.config.state_dir} {}
 
   exit_code run(signal_watch& signals) {
     const auto race = setup_.spec.race;
@@ -96,8 +103,8 @@ private:
       return race.text + ": stopping\n";
     }
     if (request == "status") {
-      return race.text + ": " + status_line(view_, std::chrono::duration_cast<std::chrono::milliseconds>(
-                                                      clock::now() - start_)) + "\n";
+      return race.text + ": " +
+             status_line(view_, std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - start_)) + "\n";
     }
     return "unknown request\n";
   }

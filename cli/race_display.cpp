@@ -32,7 +32,9 @@ display_mode mode_for(const display_choice& x) {
   return can_redraw ? display_mode::live : display_mode::plain;
 }
 
-bool has_color(const display_choice& x) { return mode_for(x) == display_mode::live && x.no_color.empty(); }
+bool has_color(const display_choice& x) {
+  return mode_for(x) == display_mode::live && x.no_color.empty();
+}
 
 std::chrono::milliseconds race_display::since_start(clock::time_point now) const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now - start_);

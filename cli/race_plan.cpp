@@ -35,9 +35,11 @@ caf::expected<void> check_settings(const settings& values) {
     return refuse("got --model and --models, allowed: one of them");
   }
   const auto events = values.text("events");
-  const bool is_known = events.empty() || events == "off" || events.starts_with("ipc:///") || events.starts_with("tcp://");
+  const bool is_known =
+      events.empty() || events == "off" || events.starts_with("ipc:///") || events.starts_with("tcp://");
   if (!is_known) {
-    return refuse(values.at("events").source + ": got \"" + events + "\", allowed: ipc:///PATH, tcp://127.0.0.1:PORT, off");
+    return refuse(values.at("events").source + ": got \"" + events +
+                  "\", allowed: ipc:///PATH, tcp://127.0.0.1:PORT, off");
   }
   return {};
 }

@@ -92,8 +92,9 @@ caf::error find_devices(const session& x, race_setup& out) {
     }
   }
   if (wanted == "gpu" && out.config.gpus.empty()) {
-    return fail(ec::refused, x.values.at("device").source + ": got gpu, but no GPU of this host can be used "
-                                                            "(regatta doctor says why); allowed here: any, cpu");
+    return fail(ec::refused, x.values.at("device").source +
+                                 ": got gpu, but no GPU of this host can be used "
+                                 "(regatta doctor says why); allowed here: any, cpu");
   }
   out.config.cpu_slots =
       x.values.is_set("slots") ? static_cast<std::uint32_t>(x.values.integer("slots")) : usable_cores();
@@ -111,7 +112,8 @@ void set_sandbox(const session& x, race_setup& out) {
   config.slots = out.config.cpu_slots + static_cast<std::uint32_t>(out.config.gpus.size()) + helpers;
   out.config.host = sandbox::probe();
   if (config.allow_unsandboxed && out.config.host.best == sandbox::level::none) {
-    out.warnings.emplace_back("--allow-unsandboxed: candidates run without isolation and can read and change what you can");
+    out.warnings.emplace_back(
+        "--allow-unsandboxed: candidates run without isolation and can read and change what you can");
   }
 }
 

@@ -17,8 +17,8 @@ namespace regatta::cli {
 struct race_setup {
   embedded_config config;
   race_spec spec;
-  std::string model_source;            ///< "provider replay (--replay)".
-  std::string python_text;             ///< "/x/python 3.11.7 (VIRTUAL_ENV), torch 2.13.0+cpu, triton 3.9.0".
+  std::string model_source;  ///< "provider replay (--replay)".
+  std::string python_text;   ///< "/x/python 3.11.7 (VIRTUAL_ENV), torch 2.13.0+cpu, triton 3.9.0".
   std::vector<std::string> warnings;
 };
 

@@ -29,7 +29,9 @@ void race_view::apply(const event& x) {
   std::visit([this](const auto& body) { on(body); }, x.body);
 }
 
-void race_view::apply(const race_closed& x) { record_.race.artifact_path = x.artifact_path; }
+void race_view::apply(const race_closed& x) {
+  record_.race.artifact_path = x.artifact_path;
+}
 
 worker_row* race_view::find(const worker_id& worker) {
   auto& all = record_.workers;
@@ -39,8 +41,8 @@ worker_row* race_view::find(const worker_id& worker) {
 
 round_row& race_view::round_of(const worker_id& worker, std::uint32_t round) {
   auto& all = record_.rounds;
-  const auto it = std::find_if(all.rbegin(), all.rend(),
-                               [&](const auto& x) { return x.worker == worker && x.round == round; });
+  const auto it =
+      std::find_if(all.rbegin(), all.rend(), [&](const auto& x) { return x.worker == worker && x.round == round; });
   if (it != all.rend()) {
     return *it;
   }
@@ -216,9 +218,13 @@ void race_view::on(const winner_decided& x) {
   }
 }
 
-void race_view::on(const runner_up& x) { round_of(x.worker, x.round).was_accepted = true; }
+void race_view::on(const runner_up& x) {
+  round_of(x.worker, x.round).was_accepted = true;
+}
 
-void race_view::on(const race_cancelled&) { is_stopping_ = true; }
+void race_view::on(const race_cancelled&) {
+  is_stopping_ = true;
+}
 
 void race_view::on(const race_ended& x) {
   auto& race = record_.race;

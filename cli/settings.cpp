@@ -79,8 +79,7 @@ caf::expected<settings> settings::resolve(const flag_values& flags, const enviro
     auto value = weigh(entry, flags, env, files);
     for (const auto& text : value.values) {
       if (!fits(entry.rule, text)) {
-        return fail(ec::invalid_config,
-                    value.source + ": got \"" + text + "\", allowed: " + allowed_text(entry.rule));
+        return fail(ec::invalid_config, value.source + ": got \"" + text + "\", allowed: " + allowed_text(entry.rule));
       }
     }
     out.values_.emplace(entry.name, std::move(value));

@@ -34,8 +34,8 @@ caf::error unknown_run(const std::string& run, const caf::error& why, store_read
     known.push_back(race.race.text);
   }
   const auto near = nearest(run, known);
-  return fail(code_of(why), clean_line(text_of(why)) + (near.empty() ? "; the latest is " + known.front()
-                                                                     : "; did you mean " + near + "?"));
+  return fail(code_of(why), clean_line(text_of(why)) +
+                                (near.empty() ? "; the latest is " + known.front() : "; did you mean " + near + "?"));
 }
 
 caf::error check_worker(const race_record& record, const worker_id& worker) {

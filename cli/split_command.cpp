@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/providers.hpp"
-
 #include "messages/error.hpp"
 
 namespace regatta::cli {

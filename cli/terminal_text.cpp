@@ -63,15 +63,15 @@ std::size_t escape_length(std::string_view text, std::size_t at) {
   const auto window = text.substr(at, 4096);
   const auto bell = window.find('\a');
   const auto stop = window.find("\x1B\\", 1);
-  const auto end = std::min(bell == std::string_view::npos ? bell : bell + 1,
-                            stop == std::string_view::npos ? stop : stop + 2);
+  const auto end =
+      std::min(bell == std::string_view::npos ? bell : bell + 1, stop == std::string_view::npos ? stop : stop + 2);
   return end == std::string_view::npos ? 2 : end;
 }
 
 bool is_dropped(char32_t c) {
   const bool is_control = (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c <= 0x9F);
-  const bool turns = c == 0x61C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
-                     (c >= 0x2066 && c <= 0x2069);
+  const bool turns =
+      c == 0x61C || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
   return is_control || turns;
 }
 
@@ -86,12 +86,22 @@ bool is_in(char32_t c, const code_range* ranges, std::size_t count) {
 
 /// Coarse, by Unicode blocks: a wrong guess costs a column, not more.
 std::size_t width_of(char32_t c) {
-  static constexpr std::array<code_range, 7> none = {{{0x300, 0x36F}, {0x483, 0x489}, {0x591, 0x5BD},
-                                                      {0x64B, 0x65F}, {0x200B, 0x200D}, {0x20D0, 0x20FF},
+  static constexpr std::array<code_range, 7> none = {{{0x300, 0x36F},
+                                                      {0x483, 0x489},
+                                                      {0x591, 0x5BD},
+                                                      {0x64B, 0x65F},
+                                                      {0x200B, 0x200D},
+                                                      {0x20D0, 0x20FF},
                                                       {0xFE00, 0xFE0F}}};
-  static constexpr std::array<code_range, 9> wide = {{{0x1100, 0x115F}, {0x2E80, 0x303E}, {0x3041, 0xA4CF},
-                                                      {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},
-                                                      {0xFF00, 0xFF60}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}}};
+  static constexpr std::array<code_range, 9> wide = {{{0x1100, 0x115F},
+                                                      {0x2E80, 0x303E},
+                                                      {0x3041, 0xA4CF},
+                                                      {0xAC00, 0xD7A3},
+                                                      {0xF900, 0xFAFF},
+                                                      {0xFE30, 0xFE6F},
+                                                      {0xFF00, 0xFF60},
+                                                      {0x1F300, 0x1FAFF},
+                                                      {0x20000, 0x3FFFD}}};
   if (is_in(c, none.data(), none.size())) {
     return 0;
   }

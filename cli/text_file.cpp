@@ -37,9 +37,7 @@ std::string kind_name(mode_t mode) {
 
 /// Length of the well-formed sequence at `at`; 0 if there is none.
 std::size_t sequence_at(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
-  };
+  const auto byte = [&](std::size_t i) { return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U; };
   const unsigned b0 = byte(0);
   const auto is_tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
   if (b0 < 0x80) {

@@ -32,7 +32,8 @@ race_script won_race() {
   bad.note = "line 3: invalid syntax";
   script.add(bad).fails(1, 1, "syntax_error: line 3: invalid syntax");
   script.evaluates(2, 1, race_script::exits(1)).fails(2, 1, "exit status 1: \x1B[31mAssertionError");
-  candidate_reserved same{make_worker_id(3), 1, 1, source_digest{"d"}, duplicate::duplicate_cross_worker, make_worker_id(2)};
+  candidate_reserved same{make_worker_id(3), 1, 1, source_digest{"d"}, duplicate::duplicate_cross_worker,
+                          make_worker_id(2)};
   script.add(same).fails(3, 1, "same as worker_02's");
   script.wins(2, 2);
   worker_finished loser;
@@ -41,7 +42,9 @@ race_script won_race() {
   return script.add(loser).ends(race_end::won, "pass via run_tests at iter 2");
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 

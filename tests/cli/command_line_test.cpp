@@ -9,7 +9,9 @@ namespace {
 
 using texts = std::vector<std::string>;
 
-bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == text.size() - 1; }
+bool is_one_line(const std::string& text) {
+  return !text.empty() && text.find('\n') == text.size() - 1;
+}
 
 }  // namespace
 

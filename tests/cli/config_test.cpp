@@ -46,9 +46,10 @@ bool is_left_out(std::string_view name) {
 BOOST_AUTO_TEST_SUITE(configuration)
 
 BOOST_AUTO_TEST_CASE(values_come_with_file_and_line) {
-  const auto file = parse_config("events = \"off\"\n[race]\nworkers = 8\n[llm]\ntemperature = [0, 0.7]\n"
-                                 "[run]\nlimit_memory = \"2GiB\"\n[output]\njson = true\n",
-                                 "/etc/r.toml");
+  const auto file = parse_config(
+      "events = \"off\"\n[race]\nworkers = 8\n[llm]\ntemperature = [0, 0.7]\n"
+      "[run]\nlimit_memory = \"2GiB\"\n[output]\njson = true\n",
+      "/etc/r.toml");
   BOOST_REQUIRE(file);
   BOOST_TEST(file->values.at("workers").texts.front() == "8");
   BOOST_TEST(file->values.at("workers").source == "/etc/r.toml:3");
@@ -74,7 +75,8 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_with_file_line_key_got_and_allowed) {
       {"[race\n", "/etc/r.toml:1: not TOML: "},
       {"providers = 3\n", "providers: got a value"},
       {"[providers.x]\nkidn = \"chat\"\n", "got providers.x.kidn (did you mean providers.x.kind?)"},
-      {"[providers.x]\nkind = \"smoke\"\n", "providers.x.kind: got \"smoke\", allowed: responses, chat, command, replay"},
+      {"[providers.x]\nkind = \"smoke\"\n",
+       "providers.x.kind: got \"smoke\", allowed: responses, chat, command, replay"},
       {"[providers.x]\napi_key = \"sk-1\"\n", "a key must not stand in this file; allowed: api_key_env"},
       {"[providers.x.headers]\nAuthorization = \"Bearer sk-1\"\n", "a key must not stand in this file"},
   };
@@ -88,9 +90,10 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_with_file_line_key_got_and_allowed) {
 }
 
 BOOST_AUTO_TEST_CASE(the_stronger_source_wins_at_every_step) {
-  const auto files = files_of({{"given.toml", "[race]\nworkers = 5\n"},
-                               {"regatta.toml", "[race]\nworkers = 6\nmax_iters = 7\n"},
-                               {"xdg.toml", "[race]\nworkers = 8\nmax_iters = 9\ndeadline_s = 60\n[llm]\nmodel = \"m0\"\n"}});
+  const auto files =
+      files_of({{"given.toml", "[race]\nworkers = 5\n"},
+                {"regatta.toml", "[race]\nworkers = 6\nmax_iters = 7\n"},
+                {"xdg.toml", "[race]\nworkers = 8\nmax_iters = 9\ndeadline_s = 60\n[llm]\nmodel = \"m0\"\n"}});
   const auto env = env_of({{"REGATTA_WORKERS", "4"}, {"OPENAI_MODEL", "m1"}, {"REGATTA_QUIET", ""}});
   const auto value = [&](const flag_values& flags, const environment& from, const char* name) {
     return settings::resolve(flags, from, files)->at(name);
@@ -115,7 +118,8 @@ BOOST_AUTO_TEST_CASE(a_bad_flag_or_variable_is_named_with_got_and_allowed) {
     return text_of(settings::resolve(flags, env, {}).error());
   };
   BOOST_TEST(error({{"workers", {"many"}}}, {}) == "--workers: got \"many\", allowed: a whole number from 1 to 10000");
-  BOOST_TEST(error({}, env_of({{"REGATTA_STREAM", "most"}})) == "REGATTA_STREAM: got \"most\", allowed: all, winner, none");
+  BOOST_TEST(error({}, env_of({{"REGATTA_STREAM", "most"}})) ==
+             "REGATTA_STREAM: got \"most\", allowed: all, winner, none");
   BOOST_TEST(error({{"temperature", {"0.2,hot"}}}, {}) == "--temperature: got \"hot\", allowed: a number from 0 to 2");
   BOOST_TEST(error({{"python", {""}}}, {}) == "--python: got \"\", allowed: a text that is not empty");
 }
@@ -173,7 +177,8 @@ BOOST_AUTO_TEST_CASE(the_example_configuration_is_valid_and_says_the_defaults) {
     const auto key = entry.toml.substr(entry.toml.rfind('.') + 1);
     const bool is_output = entry.toml.starts_with("output.");
     BOOST_TEST_INFO(entry.toml);
-    BOOST_TEST((is_output || key.empty() || is_left_out(entry.name) || text.find(std::string{key} + " = ") != std::string::npos));
+    BOOST_TEST((is_output || key.empty() || is_left_out(entry.name) ||
+                text.find(std::string{key} + " = ") != std::string::npos));
   }
   std::string open;
   for (std::size_t at = 0; at < text.size();) {

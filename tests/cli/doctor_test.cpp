@@ -38,14 +38,28 @@ struct provoked {
 
 const std::vector<provoked>& all_provoked() {
   static const std::vector<provoked> all = {
-      {"sandbox below L3", [](auto& x) { x.sandbox.best = sandbox::level::confined; x.sandbox.obstacles = {"enable user namespaces"}; },
+      {"sandbox below L3",
+       [](auto& x) {
+         x.sandbox.best = sandbox::level::confined;
+         x.sandbox.obstacles = {"enable user namespaces"};
+       },
        "sandbox", health::fail, "enable user namespaces"},
-      {"sandbox without cgroup", [](auto& x) { x.sandbox.best = sandbox::level::namespaced; x.sandbox.obstacles = {"delegate a cgroup"}; },
+      {"sandbox without cgroup",
+       [](auto& x) {
+         x.sandbox.best = sandbox::level::namespaced;
+         x.sandbox.obstacles = {"delegate a cgroup"};
+       },
        "sandbox", health::warn, "delegate a cgroup"},
-      {"AppArmor", [](auto& x) { x.sandbox.best = sandbox::level::confined; x.sandbox.apparmor_restricts_userns = true; },
+      {"AppArmor",
+       [](auto& x) {
+         x.sandbox.best = sandbox::level::confined;
+         x.sandbox.apparmor_restricts_userns = true;
+       },
        "apparmor", health::fail, "apparmor_restrict_unprivileged_userns=0"},
-      {"forker missing", [](auto& x) { x.missing_programs = {"/b/regatta-sandbox"}; }, "programs", health::fail, "install"},
-      {"lifeline missing", [](auto& x) { x.missing_programs = {"/b/regatta-lifeline"}; }, "programs", health::warn, "install"},
+      {"forker missing", [](auto& x) { x.missing_programs = {"/b/regatta-sandbox"}; }, "programs", health::fail,
+       "install"},
+      {"lifeline missing", [](auto& x) { x.missing_programs = {"/b/regatta-lifeline"}; }, "programs", health::warn,
+       "install"},
       {"no prompts", [](auto& x) { x.missing_prompts = "/p"; }, "prompts", health::fail, "--prompts"},
       {"no Python", [](auto& x) { x.python = {}; }, "python", health::fail, "REGATTA_PYTHON"},
       {"broken Python", [](auto& x) { x.python.error = "cannot be run"; }, "python", health::fail, "--python"},
@@ -53,20 +67,46 @@ const std::vector<provoked>& all_provoked() {
       {"no triton", [](auto& x) { x.python.triton = ""; }, "triton", health::warn, "pip install triton"},
       {"a GPU left out", [](auto& x) { x.gpus_left_out = {"GPU-1: MIG is on"}; }, "gpu", health::warn, "left out"},
       {"a GPU in use", [](auto& x) { x.gpu_warnings = {"GPU-1: 3 GiB in use"}; }, "gpu", health::warn, "nvidia-smi"},
-      {"no compiler beside a GPU", [](auto& x) { x.gpus = {"H200"}; x.compiler = ""; }, "compiler", health::fail, "gcc"},
+      {"no compiler beside a GPU",
+       [](auto& x) {
+         x.gpus = {"H200"};
+         x.compiler = "";
+       },
+       "compiler", health::fail, "gcc"},
       {"disk not writable", [](auto& x) { x.disk.error = "Permission denied"; }, "disk", health::fail, "--state-dir"},
       {"disk nearly full", [](auto& x) { x.disk.free = 500 * MiB; }, "disk", health::warn, "make room"},
       {"disk full", [](auto& x) { x.disk.free = 1 * MiB; }, "disk", health::fail, "make room"},
-      {"network file system", [](auto& x) { x.disk.is_network = true; x.disk.file_system = "nfs"; }, "file system", health::warn, "local disk"},
+      {"network file system",
+       [](auto& x) {
+         x.disk.is_network = true;
+         x.disk.file_system = "nfs";
+       },
+       "file system", health::warn, "local disk"},
       {"clock behind", [](auto& x) { x.clock.wall_us = 0; }, "clock", health::fail, "set the time"},
       {"clock too fast", [](auto& x) { x.clock.wall_per_monotonic = 1.2; }, "clock", health::warn, "chronyc"},
-      {"unknown time zone", [](auto& x) { x.clock.time_zone_problem = "TZ=Mars names no time zone"; }, "clock", health::warn, "zoneinfo"},
+      {"unknown time zone", [](auto& x) { x.clock.time_zone_problem = "TZ=Mars names no time zone"; }, "clock",
+       health::warn, "zoneinfo"},
       {"few open files", [](auto& x) { x.open_files = 256; }, "open files", health::warn, "ulimit -n"},
       {"little memory", [](auto& x) { x.free_memory = GiB; }, "memory", health::warn, "--slots"},
-      {"placeholder key", [](auto& x) { x.keys = {{"OPENAI_API_KEY", false, true, "environment"}}; }, "keys", health::warn, "put the key"},
-      {"no key", [](auto& x) { x.keys = {{"OPENAI_API_KEY", false, false, ""}}; x.has_provider = false; }, "keys", health::warn, "OPENAI_API_KEY"},
-      {"no provider", [](auto& x) { x.has_provider = false; x.provider_problem = "no model to ask"; }, "provider", health::warn, "--replay"},
-      {"open .env", [](auto& x) { x.config_warnings = {".env is not read: chmod 600 .env mends that"}; }, "configuration", health::warn, ""},
+      {"placeholder key",
+       [](auto& x) {
+         x.keys = {{"OPENAI_API_KEY", false, true, "environment"}};
+       },
+       "keys", health::warn, "put the key"},
+      {"no key",
+       [](auto& x) {
+         x.keys = {{"OPENAI_API_KEY", false, false, ""}};
+         x.has_provider = false;
+       },
+       "keys", health::warn, "OPENAI_API_KEY"},
+      {"no provider",
+       [](auto& x) {
+         x.has_provider = false;
+         x.provider_problem = "no model to ask";
+       },
+       "provider", health::warn, "--replay"},
+      {"open .env", [](auto& x) { x.config_warnings = {".env is not read: chmod 600 .env mends that"}; },
+       "configuration", health::warn, ""},
   };
   return all;
 }

@@ -17,7 +17,9 @@ namespace regatta::test {
 
 namespace {
 
-void pause_shortly() { ::poll(nullptr, 0, 10); }
+void pause_shortly() {
+  ::poll(nullptr, 0, 10);
+}
 
 template <class Done>
 bool within(std::chrono::seconds limit, Done done) {
@@ -111,7 +113,9 @@ int program_run::wait(std::chrono::seconds limit) {
   return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
 }
 
-void program_run::signal(int number) const { ::kill(pid_, number); }
+void program_run::signal(int number) const {
+  ::kill(pid_, number);
+}
 
 bool program_run::waits_for(const std::string& text, std::chrono::seconds limit) {
   bool is_there = false;
@@ -123,8 +127,12 @@ bool program_run::waits_for(const std::string& text, std::chrono::seconds limit)
   return is_there;
 }
 
-std::string program_run::out() const { return read_file(folder_ + "/out"); }
-std::string program_run::err() const { return read_file(folder_ + "/err"); }
+std::string program_run::out() const {
+  return read_file(folder_ + "/out");
+}
+std::string program_run::err() const {
+  return read_file(folder_ + "/err");
+}
 
 std::vector<pid_t> program_run::descendants() const {
   std::vector<pid_t> out{pid_};

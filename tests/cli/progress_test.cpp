@@ -24,7 +24,9 @@ race_view view_of(const race_script& script) {
 
 constexpr std::chrono::milliseconds at{12'300};
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 

@@ -35,7 +35,9 @@ struct setup {
 
 const std::string local = "[providers.local]\nkind = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n";
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -72,11 +74,12 @@ BOOST_AUTO_TEST_CASE(openai_needs_a_key_and_other_servers_do_not) {
 BOOST_AUTO_TEST_CASE(a_table_becomes_a_provider) {
   const test::scratch_folder folder;
   const auto key = folder.write("key", "sk-file\n");
-  const auto out = setup{.flags = {{"llm-timeout-s", {"30"}}},
-                         .env = {{"OPENAI_BASE_URL", "http://elsewhere"}, {"OPENAI_MODEL", "gpt"}},
-                         .toml = local + "api_key_file = \"" + key +
-                                 "\"\nconcurrency = 7\ntotal_timeout_s = 90\n[providers.local.headers]\nX-Team = \"a\"\n"}
-                       .choose();
+  const auto out =
+      setup{.flags = {{"llm-timeout-s", {"30"}}},
+            .env = {{"OPENAI_BASE_URL", "http://elsewhere"}, {"OPENAI_MODEL", "gpt"}},
+            .toml = local + "api_key_file = \"" + key +
+                    "\"\nconcurrency = 7\ntotal_timeout_s = 90\n[providers.local.headers]\nX-Team = \"a\"\n"}
+          .choose();
   BOOST_REQUIRE(out);
   BOOST_TEST((out->provider.kind == provider_kind::chat));
   BOOST_TEST(out->provider.base_url == "http://127.0.0.1:1/v1");
@@ -103,7 +106,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_meant_is_refused_by_name) {
   const std::string two = local + "[providers.other]\nkind = \"command\"\nargv = [\"cat\"]\n";
   BOOST_TEST(has(setup{.toml = two}.error(), "local, other"));
   BOOST_TEST((setup{.flags = {{"provider", {"other"}}}, .toml = two}.choose().engaged()));
-  BOOST_TEST(has(setup{.flags = {{"provider", {"nope"}}}, .toml = two}.error(), "allowed: openai, responses, chat, local, other"));
+  BOOST_TEST(has(setup{.flags = {{"provider", {"nope"}}}, .toml = two}.error(),
+                 "allowed: openai, responses, chat, local, other"));
   BOOST_TEST(has(setup{.flags = {{"replay", {"/dev/null"}}, {"command", {"cat"}}}}.error(), "allowed: one of them"));
   BOOST_TEST(has(setup{.flags = {{"replay", {"/absent"}}}}.error(), "got /absent, allowed: a file that can be read"));
   BOOST_TEST(has(setup{.toml = "[providers.a]\nkind = \"command\"\n"}.error(), "needs argv"));

@@ -9,7 +9,9 @@ namespace regatta::cli {
 
 namespace {
 
-settings values_of(const flag_values& flags) { return *settings::resolve(flags, {}, {}); }
+settings values_of(const flag_values& flags) {
+  return *settings::resolve(flags, {}, {});
+}
 
 provider_choice replay() {
   provider_choice out;
@@ -23,7 +25,8 @@ provider_choice replay() {
 BOOST_AUTO_TEST_SUITE(race_plans)
 
 BOOST_AUTO_TEST_CASE(workers_take_models_temperatures_seeds_and_variants_in_turn) {
-  const auto values = values_of({{"workers", {"5"}}, {"models", {"a,b"}}, {"temperature", {"0,0.5,1"}}, {"seed", {"7"}}});
+  const auto values =
+      values_of({{"workers", {"5"}}, {"models", {"a,b"}}, {"temperature", {"0,0.5,1"}}, {"seed", {"7"}}});
   const auto workers = plan_workers(values, replay(), 4);
   BOOST_REQUIRE(workers.size() == 5U);
   BOOST_TEST(workers[0].worker.text == "worker_01");
@@ -40,8 +43,13 @@ BOOST_AUTO_TEST_CASE(workers_take_models_temperatures_seeds_and_variants_in_turn
 }
 
 BOOST_AUTO_TEST_CASE(a_race_is_made_of_its_settings) {
-  const auto values = values_of({{"rounds", {"9"}}, {"max-iters", {"3"}}, {"run-timeout-s", {"7"}}, {"keep", {"x", "y"}},
-                                 {"device", {"cpu"}}, {"on-duplicate", {"retire"}}, {"deadline", {"2m"}},
+  const auto values = values_of({{"rounds", {"9"}},
+                                 {"max-iters", {"3"}},
+                                 {"run-timeout-s", {"7"}},
+                                 {"keep", {"x", "y"}},
+                                 {"device", {"cpu"}},
+                                 {"on-duplicate", {"retire"}},
+                                 {"deadline", {"2m"}},
                                  {"limit-memory", {"1GiB"}}});
   stage_spec stage;
   stage.variants = {"v1", "v2"};

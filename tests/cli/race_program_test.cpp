@@ -4,9 +4,12 @@
 #include "tests/cli/scratch_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <sys/mount.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -18,27 +21,37 @@ namespace fs = std::filesystem;
 using texts = std::vector<std::string>;
 
 texts race(const texts& more, const std::string& recording) {
-  texts out{regatta_program(), "race",     source_path("examples/toy/moving_average.py"),
-            "--replay",        recording,  "--python",
+  texts out{regatta_program(),  "race",     source_path("examples/toy/moving_average.py"),
+            "--replay",         recording,  "--python",
             "/usr/bin/python3", "--device", "cpu"};
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }
 
-std::string toy_recording() { return source_path("examples/toy/moving_average.jsonl"); }
+std::string toy_recording() {
+  return source_path("examples/toy/moving_average.jsonl");
+}
 
 /// Two workers: one waits for a reply that never ends, the other runs a candidate that never ends.
 std::string endless_recording(const scratch_folder& folder) {
-  return folder.write("endless.jsonl",
-                      R"({"format": "regatta-recording/1", "workers": 2})" "\n"
-                      R"({"worker": 1, "round": 1, "deltas": ["thinking"], "stall": true})" "\n"
-                      R"({"worker": 2, "round": 1, "accepted": false, "finish": "stop", "deltas": ["```python\nimport os, time\n)"
-                      R"(os.fork()\nos.setsid() if os.getpid() != os.getpgrp() else 0\nclass ModelNew: pass\n)"
-                      R"(def kernel_function(): pass\nwhile True: time.sleep(1)\n```\n"]})" "\n");
+  return folder.write(
+      "endless.jsonl",
+      R"({"format": "regatta-recording/1", "workers": 2})"
+      "\n"
+      R"({"worker": 1, "round": 1, "deltas": ["thinking"], "stall": true})"
+      "\n"
+      R"({"worker": 2, "round": 1, "accepted": false, "finish": "stop", "deltas": ["```python\nimport os, time\n)"
+      R"(os.fork()\nos.setsid() if os.getpid() != os.getpgrp() else 0\nclass ModelNew: pass\n)"
+      R"(def kernel_function(): pass\nwhile True: time.sleep(1)\n```\n"]})"
+      "\n");
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-bool is_alive(pid_t pid) { return fs::exists("/proc/" + std::to_string(pid)); }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+bool is_alive(pid_t pid) {
+  return fs::exists("/proc/" + std::to_string(pid));
+}
 
 fs::path run_folder(const scratch_folder& folder) {
   for (const auto& entry : fs::directory_iterator{folder / ".regatta"}) {
@@ -76,6 +89,8 @@ BOOST_AUTO_TEST_CASE(a_replayed_race_ends_with_an_account_that_show_repeats) {
   BOOST_TEST(fs::exists(run / "orchestrator/summary.json"));
   BOOST_TEST(fs::exists(run / "result.tar.gz"));
   BOOST_TEST(has(account, run.string()));
+  BOOST_TEST(fs::is_empty(folder / ".regatta/events"));
+  BOOST_TEST(fs::is_empty(folder / ".regatta/control"));
 
   const auto id = run.filename().string();
   for (const auto& name : {std::string{"latest"}, id, id.substr(0, 10)}) {
@@ -214,6 +229,26 @@ BOOST_AUTO_TEST_CASE(a_second_signal_ends_it_at_once_and_leaves_nothing_behind) 
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_full_disk_is_said_and_does_not_hang_the_race) {
+  const scratch_folder folder;
+  const auto small = folder / "small";
+  fs::create_directory(small);
+  // Room for the database, not for the race's files.
+  if (::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=600k") != 0) {
+    const char* required = std::getenv("REGATTA_REQUIRE");
+    BOOST_TEST((required == nullptr || !has(required, "mount")), "mount is required here");
+    std::puts("SKIPPED: a full disk: only root can mount a small file system");
+    return;
+  }
+  program_run program{folder.path(), race({"--state-dir", small + "/s"}, toy_recording())};
+  const int code = program.wait();
+  const auto err = program.err();
+  BOOST_TEST(code == 6, err);
+  BOOST_TEST(has(err, "not everything is on disk: store_full"), err);
+  BOOST_TEST(has(program.out(), "won by"));
+  BOOST_TEST(::umount2(small.c_str(), MNT_DETACH) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_ends_nothing) {
   const scratch_folder folder;
   std::string command;
@@ -229,8 +264,9 @@ BOOST_AUTO_TEST_CASE(a_key_is_found_in_no_file_and_no_output) {
   const scratch_folder folder;
   const std::string key = "sk-canary-4711-do-not-leak";
   // Nobody listens on port 1.
-  folder.write("regatta.toml", "[providers.gone]\nkind = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n"
-                               "api_key_env = \"CANARY\"\ntries = 1\n");
+  folder.write("regatta.toml",
+               "[providers.gone]\nkind = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n"
+               "api_key_env = \"CANARY\"\ntries = 1\n");
   program_run program{folder.path(),
                       {regatta_program(), "race", source_path("examples/toy/moving_average.py"), "--workers", "2",
                        "--python", "/usr/bin/python3", "--device", "cpu", "-v"},

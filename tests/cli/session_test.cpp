@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/session.hpp"
+
 #include "cli/config_report.hpp"
 #include "cli/event_queue.hpp"
 #include "cli/python_discovery.hpp"
 #include "cli/race_display.hpp"
-#include "cli/session.hpp"
 #include "messages/error.hpp"
 #include "tests/cli/scratch_folder.hpp"
 
@@ -15,7 +16,9 @@ namespace regatta::cli {
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 session open(const test::scratch_folder& folder, environment env, flag_values flags = {}) {
   command_line line;
@@ -33,10 +36,11 @@ BOOST_AUTO_TEST_SUITE(sessions)
 BOOST_AUTO_TEST_CASE(the_report_shows_values_with_sources_and_no_secret) {
   const test::scratch_folder folder;
   const auto env_file = folder.write("keys", "LOCAL_KEY=sk-secret\n");
-  folder.write("regatta/config.toml", "[race]\nworkers = 6\n[providers.local]\nkind = \"chat\"\n"
-                                      "base_url = \"http://h/v1\"\nmodel = \"m\"\napi_key_env = \"LOCAL_KEY\"\n");
-  const auto x = open(folder, {{"REGATTA_MAX_ITERS", {"3", "environment"}}},
-                      {{"env-file", {env_file}}, {"seed", {"1,2"}}});
+  folder.write("regatta/config.toml",
+               "[race]\nworkers = 6\n[providers.local]\nkind = \"chat\"\n"
+               "base_url = \"http://h/v1\"\nmodel = \"m\"\napi_key_env = \"LOCAL_KEY\"\n");
+  const auto x =
+      open(folder, {{"REGATTA_MAX_ITERS", {"3", "environment"}}}, {{"env-file", {env_file}}, {"seed", {"1,2"}}});
   const auto text = config_report(x);
   for (const auto& part : {std::string{"config.toml:2"}, std::string{"REGATTA_MAX_ITERS"}, std::string{"1, 2"},
                            "set, from " + env_file, std::string{"local (chat)"}, std::string{"--seed"}}) {

@@ -12,11 +12,15 @@ BOOST_AUTO_TEST_CASE(control_sequences_never_reach_a_terminal) {
   BOOST_TEST(clean_text("\x1B]0;title\aok") == "ok");
   BOOST_TEST(clean_text("\x1B]8;;http://x\x1B\\link") == "link");
   BOOST_TEST(clean_text("\x1BPq#\x1B\\x") == "x");
-  BOOST_TEST(clean_text("a\rb\bc\x07" "d\x7F" "e") == "abcde");
-  BOOST_TEST(clean_text("\xC2\x9B" "31m") == "31m");
+  BOOST_TEST(clean_text("a\rb\bc\x07"
+                        "d\x7F"
+                        "e") == "abcde");
+  BOOST_TEST(clean_text("\xC2\x9B"
+                        "31m") == "31m");
   BOOST_TEST(clean_text("\x1B") == "");
   BOOST_TEST(clean_text("\x1B[") == "");
-  BOOST_TEST(clean_text("\xE2\x80\xAE" "evil") == "evil");
+  BOOST_TEST(clean_text("\xE2\x80\xAE"
+                        "evil") == "evil");
 }
 
 BOOST_AUTO_TEST_CASE(text_cannot_hide_behind_a_sequence_that_never_ends) {

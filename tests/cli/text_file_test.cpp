@@ -51,10 +51,12 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_problem_file_is_refused_in_one_line) {
 }
 
 BOOST_AUTO_TEST_CASE(utf8_is_checked_as_the_standard_says) {
-  for (const auto* good : {"", "a", "\xC3\xA9", "\xE6\xBC\xA2", "\xF0\x9F\x99\x82", "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"}) {
+  for (const auto* good :
+       {"", "a", "\xC3\xA9", "\xE6\xBC\xA2", "\xF0\x9F\x99\x82", "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"}) {
     BOOST_TEST(first_bad_utf8(good) == std::string_view::npos);
   }
-  for (const auto* bad : {"\x80", "\xC1\xBF", "\xC3", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5"}) {
+  for (const auto* bad :
+       {"\x80", "\xC1\xBF", "\xC3", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5"}) {
     BOOST_TEST(first_bad_utf8(bad) == 0U);
   }
 }
