@@ -15,9 +15,14 @@ if(REGATTA_FUZZ)
   target_compile_options(regatta_build_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# ccache with paths relative to the tree, so that build folders and clones share what they compiled.
 find_program(REGATTA_CCACHE ccache)
 if(REGATTA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${REGATTA_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+    "${REGATTA_CCACHE}")
 endif()
+
+# Line numbers and names for back-traces; full debug information would double the build time of CAF code.
+set(CMAKE_CXX_FLAGS_DEBUG "-g1")
 
 configure_file("${PROJECT_SOURCE_DIR}/cmake/version.hpp.in" "${PROJECT_BINARY_DIR}/generated/regatta_version.hpp" @ONLY)
