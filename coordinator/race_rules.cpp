@@ -9,7 +9,8 @@
 
 namespace regatta {
 
-race_rules::race_rules(race_rules_config config) : config_{std::move(config)}, live_nodes_{config_.nodes} {
+race_rules::race_rules(race_rules_config config)
+    : config_{std::move(config)}, live_nodes_{config_.nodes}, willing_nodes_{config_.nodes} {
   for (const auto& spec : config_.spec.workers) {
     racer who;
     who.spec = spec;
@@ -44,10 +45,10 @@ void race_rules::begin(time_point now) {
 }
 
 std::optional<node_id> race_rules::next_node() {
-  if (live_nodes_.empty()) {
+  if (willing_nodes_.empty()) {
     return std::nullopt;
   }
-  return live_nodes_[next_node_++ % live_nodes_.size()];
+  return willing_nodes_[next_node_++ % willing_nodes_.size()];
 }
 
 void race_rules::start_worker(racer& who, time_point now) {
@@ -79,6 +80,8 @@ void race_rules::on_spawned(const spawn_worker& msg, const caf::error& failure, 
     return;
   }
   if (failure) {
+    // It is leaving, or does not answer: another start there would be one wasted.
+    std::erase(willing_nodes_, who->node);
     on_racer_ended(*who, is_running() ? worker_end::crashed : worker_end::cancelled,
                    "node " + to_string(who->node) + " did not take it: " + describe(failure), now);
   } else {
@@ -181,7 +184,7 @@ void race_rules::on_racer_ended(racer& who, worker_end end, const std::string& r
   who.is_alive = false;
   emit(worker_finished{who.spec.worker, who.start, end, reason});
   const bool starts_again =
-      is_running() && end == worker_end::crashed && who.start < worker_starts && !live_nodes_.empty();
+      is_running() && end == worker_end::crashed && who.start < worker_starts && !willing_nodes_.empty();
   if (is_running()) {
     effects_.emplace_back(release{config_.spec.race, who.spec.worker, {}});
     effects_.emplace_back(withdraw_prompts{config_.spec.race, who.spec.worker});
@@ -238,6 +241,7 @@ void race_rules::on_node_lost(const node_id& node, const std::string& reason, ti
   if (std::erase(live_nodes_, node) == 0 || is_over()) {
     return;
   }
+  std::erase(willing_nodes_, node);
   const bool was_running = is_running();
   for (auto& [id, who] : racers_) {
     if (who.is_alive && who.node == node) {

@@ -135,6 +135,7 @@ private:
   std::map<worker_id, racer> racers_;
   std::size_t living_ = 0;  ///< Workers that run or will be started again.
   std::vector<node_id> live_nodes_;
+  std::vector<node_id> willing_nodes_;  ///< Those of them that have refused no worker of this race.
   std::size_t next_node_ = 0;
 
   time_point started_at_;

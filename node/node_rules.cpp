@@ -48,7 +48,10 @@ void node_rules::on_worker_down(const race_id& race, const worker_id& worker, bo
   --entry.living;
   if (entry.is_cancelled) {
     ++entry.stopped;
-    if (!has_told) {
+    if (!has_told && entry.is_left) {
+      effects_.emplace_back(worker_ended{race, worker, down.start, worker_end::crashed,
+                                         "node " + to_string(self_) + " is shutting down"});
+    } else if (!has_told) {
       effects_.emplace_back(worker_ended{race, worker, down.start, worker_end::cancelled, "the race was stopped"});
     }
   } else if (!has_told) {
@@ -65,8 +68,12 @@ void node_rules::on_worker_down(const race_id& race, const worker_id& worker, bo
 
 caf::error node_rules::on_run(const run& msg) {
   const auto race = races_.find(msg.race);
-  if (is_shutting_down_ || (race != races_.end() && race->second.is_cancelled)) {
+  if (race != races_.end() && race->second.is_cancelled && !race->second.is_left) {
     return fail(ec::refused, to_string(msg.race) + " is cancelled");
+  }
+  if (is_shutting_down_) {
+    // Not `refused`: the race goes on, and so may this worker, elsewhere.
+    return fail(ec::link_down, "node " + to_string(self_) + " is shutting down");
   }
   if (race == races_.end() || !race->second.workers.contains(msg.worker)) {
     return fail(ec::unknown_worker, to_string(msg.worker));
@@ -118,6 +125,7 @@ void node_rules::on_evaluator_lost(const std::string& reason) {
 
 void node_rules::on_cancel(const race_id& race) {
   auto& entry = races_[race];
+  entry.is_left = entry.is_left && is_shutting_down_ && !entry.is_cancelled;
   if (!entry.is_cancelled) {
     entry.is_cancelled = true;
     effects_.emplace_back(cancel_runs{race, {}});
@@ -159,6 +167,7 @@ void node_rules::on_shutdown() {
   is_shutting_down_ = true;
   for (auto& [race, entry] : races_) {
     if (!entry.is_cancelled) {
+      entry.is_left = true;
       on_cancel(race);
     }
   }

@@ -50,7 +50,7 @@ public:
   void on_worker_down(const race_id& race, const worker_id& worker, bool has_told, const std::string& reason,
                       time_point now);
 
-  /// Fails: `ec::refused`, `ec::unknown_worker`. If it does not, the run is open until it is ended or refused.
+  /// Fails: `ec::refused`, `ec::link_down` (shutting down), `ec::unknown_worker`. If it does not, the run is open until it is ended or refused.
   caf::error on_run(const run& msg);
   /// The evaluator does not have this run (any more).
   void on_run_gone(const work_key& key);
@@ -63,7 +63,7 @@ public:
   void on_cancel(const race_id& race);
   /// The answer to `cancel_runs` of a race, or that there will be none (0).
   void on_signalled(const race_id& race, std::uint32_t runs);
-  /// Cancels everything and refuses what comes.
+  /// Stops everything and refuses what comes. Workers of races that go on count as crashed: they start elsewhere.
   void on_shutdown();
   bool is_empty() const;
 
@@ -85,7 +85,8 @@ private:
     std::map<worker_id, worker_entry> workers;
     std::uint32_t living = 0;  ///< Of `workers`.
     std::set<work_key> open_runs;
-    bool is_cancelled = false;
+    bool is_cancelled = false;  ///< By its race, or with all others as the node shuts down.
+    bool is_left = false;       ///< … the latter: its workers may start again elsewhere.
     bool is_signalled = false;
     bool is_answered = false;
     bool is_quiet = false;

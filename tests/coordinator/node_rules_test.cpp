@@ -127,6 +127,26 @@ BOOST_AUTO_TEST_CASE(a_lost_evaluator_ends_its_runs_and_nobody_claims_that_they_
   BOOST_TEST(effects<node_quiet>().empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_node_that_leaves_gives_its_workers_up_and_a_stopped_race_stays_stopped) {
+  BOOST_REQUIRE(rules.on_spawn(job()));
+  rules.on_shutdown();
+  BOOST_TEST(code_of(rules.on_run(work())) == ec::link_down);
+  BOOST_TEST(code_of(rules.on_spawn(job(2)).error()) == ec::refused);
+  rules.on_signalled(race, 0);
+  rules.on_worker_down(race, w1, false, "exit", t0);
+  BOOST_TEST(effects<worker_ended>().at(0).end == worker_end::crashed);
+  BOOST_TEST(rules.is_empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_race_cancelled_while_its_node_leaves_is_cancelled) {
+  BOOST_REQUIRE(rules.on_spawn(job()));
+  rules.on_shutdown();
+  rules.on_cancel(race);
+  rules.on_signalled(race, 0);
+  rules.on_worker_down(race, w1, false, "exit", t0);
+  BOOST_TEST(effects<worker_ended>().at(0).end == worker_end::cancelled);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_ends_once) {
   BOOST_REQUIRE(rules.on_spawn(job()));
   BOOST_REQUIRE(!rules.on_run(work()));

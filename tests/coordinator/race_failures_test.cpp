@@ -35,6 +35,18 @@ bool race_without(race_house& house, std::string_view victim, std::uint32_t nth)
   return was_ended;
 }
 
+std::uint32_t rounds_failed_before_second_start(const std::vector<event>& events) {
+  std::uint32_t failed = 0;
+  for (const auto& x : events) {
+    const auto* started = std::get_if<worker_started>(&x.body);
+    if (started != nullptr && started->start == 2) {
+      break;
+    }
+    failed += std::holds_alternative<round_failed>(x.body) ? 1 : 0;
+  }
+  return failed;
+}
+
 const auto victims = boost::unit_test::data::make({"worker", "race", "node-session", "node-agent", "dedup-registry",
                                                    "scripted-llm", "fake-evaluator", "fake-checker", "fake-store"});
 
@@ -53,6 +65,9 @@ BOOST_DATA_TEST_CASE(an_actor_that_dies_at_any_turn_leaves_a_named_end_and_no_on
     BOOST_TEST_CONTEXT("turn " << nth) {
       BOOST_REQUIRE_EQUAL(house.log->closed.size(), 1U);
       BOOST_TEST(!house.log->closed[0].ended.reason.empty());
+      // Without a checker its node's workers end, and only worker_01 could have won; all else is noticed at once.
+      const bool may_wait = victim == std::string_view{"fake-checker"};
+      BOOST_TEST((may_wait || house.log->closed[0].ended.end != race_end::deadline));
       BOOST_TEST(house.facts<race_ended>().size() <= 1U);
       BOOST_TEST(house.facts<winner_decided>().size() <= 1U);
       caf::anon_send_exit(house.coordinator, caf::exit_reason::user_shutdown);
@@ -83,11 +98,9 @@ BOOST_AUTO_TEST_CASE(a_crashed_worker_is_started_again_at_the_round_it_had_reach
     const auto starts = again.facts<worker_started>();
     if (starts.size() == 2) {
       ++crashes;
-      const auto failed = again.facts<round_failed>();
-      BOOST_TEST(starts[1].start == 2U);
       BOOST_TEST(again.facts<worker_finished>().at(0).end == worker_end::crashed);
-      BOOST_TEST(starts[1].round >= 1U);
-      BOOST_TEST(failed.size() >= starts[1].round - 1);
+      BOOST_TEST(starts[1].start == 2U);
+      BOOST_TEST(starts[1].round == rounds_failed_before_second_start(again.log->events) + 1);
     }
   }
   BOOST_TEST(crashes > 10U);

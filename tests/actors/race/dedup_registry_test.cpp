@@ -60,9 +60,10 @@ BOOST_AUTO_TEST_CASE(the_longest_waiter_is_granted_when_the_holder_gives_up) {
   BOOST_REQUIRE_EQUAL(told.size(), 1U);
   BOOST_TEST(told[0].worker == w2);
   BOOST_TEST(told[0].result.state == reservation_state::granted);
+  BOOST_TEST(rules.on_release({race, w2, digest}).at(0).worker == w3);
   BOOST_TEST(ask(w1).state == reservation_state::pending);
-  BOOST_TEST(rules.on_release({race, w3, digest}).empty(), "a waiter that leaves grants nobody");
-  BOOST_TEST(rules.on_release({race, w2, digest}).at(0).worker == w1);
+  BOOST_TEST(rules.on_release({race, w1, digest}).empty(), "a waiter that leaves grants nobody");
+  BOOST_TEST(rules.on_release({race, w3, digest}).empty(), "and nobody waits any more");
 }
 
 BOOST_AUTO_TEST_CASE(only_the_holder_may_settle_and_the_first_verdict_stands) {
