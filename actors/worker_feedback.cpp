@@ -59,7 +59,9 @@ std::string failure_line(const evaluation& result) {
   if (result.outcome != outcome::exited_nonzero) {
     return result.reason;
   }
-  std::string_view rest = result.stderr_text;
+  // A self-test that says on stdout what did not match, and exits 1, has nothing on stderr.
+  const bool is_silent = result.stderr_text.find_first_not_of(" \t\r\n") == std::string::npos;
+  std::string_view rest = is_silent ? result.stdout_text : result.stderr_text;
   rest = rest.substr(0, rest.find_last_not_of(" \t\r\n") + 1);
   auto last = rest.substr(rest.rfind('\n') + 1);
   if (last.size() > longest) {

@@ -23,7 +23,7 @@ std::string extraction_feedback(extraction result, std::string_view note);
 std::string run_feedback(const evaluation& result);
 
 /// One line for people: the reason and, where the program ended by itself with an error, the last line it wrote to
-/// stderr (Python's own "AssertionError: …"), at most 160 bytes of it.
+/// stderr (Python's own "AssertionError: …"), else to stdout; at most 160 bytes of it.
 std::string failure_line(const evaluation& result);
 
 /// For a candidate that somebody had first and that is judged. `is_own`: this worker sent the same text before.

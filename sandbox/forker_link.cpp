@@ -40,7 +40,8 @@ int spawn(const std::string& program, const std::vector<std::string>& arguments,
   ::sigfillset(&all);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
-  std::vector<char*> argv{const_cast<char*>(forker_name.data())};
+  // As an argument, too: a bundle's start script cannot hand argv[0] on.
+  std::vector<char*> argv{const_cast<char*>(forker_name.data()), const_cast<char*>(forker_name.data())};
   for (const auto& argument : arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }

@@ -147,8 +147,8 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 0 && std::string_view{argv[0]} == sandbox::forker_name) {
-    return sandbox::forker_main(argc, argv);
+  if (argc > 1 && std::string_view{argv[1]} == sandbox::forker_name) {
+    return sandbox::forker_main(argc - 1, argv + 1);
   }
   return parse_and_run(argc, argv);
 }

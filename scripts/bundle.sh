@@ -15,12 +15,13 @@ stage=$build/bundle/$name
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,libexec,lib,share/regatta/python}
 
-for program in regatta regatta-sandbox; do
+programs="regatta regatta-sandbox regatta-lifeline"
+for program in $programs; do
   install -s -m 755 "$build/bin/$program" "$stage/libexec/$program"
 done
 loader=$(readelf -l "$build/bin/regatta" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
 cp -L "$loader" "$stage/lib/ld.so"
-ldd "$build/bin/regatta" "$build/bin/regatta-sandbox" | sed -nE 's/.*=> (\/[^ ]+) .*/\1/p' | sort -u |
+for program in $programs; do ldd "$build/bin/$program"; done | sed -nE 's/.*=> (\/[^ ]+) .*/\1/p' | sort -u |
   while read -r library; do cp -L "$library" "$stage/lib/"; done
 # Looked up by name at run time: DNS.
 for library in libnss_dns.so.2 libnss_files.so.2 libresolv.so.2; do
@@ -31,7 +32,7 @@ cp -r prompts examples "$stage/share/regatta/"
 cp sandbox/python/*.py "$stage/share/regatta/python/"
 cp README.md LICENSE "$stage/"
 
-for program in regatta regatta-sandbox; do
+for program in $programs; do
   cat >"$stage/bin/$program" <<'START'
 #!/bin/sh
 # Starts the program of the same name through the loader and libraries that lie beside it.

@@ -14,7 +14,12 @@ passed=0 failed=0
 check() { if [ "$1" = 0 ]; then passed=$((passed + 1)); echo "ok: $2"; else failed=$((failed + 1)); echo "FAILED: $2"; fi; }
 gpus=$(nvidia-smi --query-gpu=uuid --format=csv,noheader | wc -l)
 memory_used() { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | sort -n | tail -n 1; }
-race() { timeout 300 "$regatta" race "$@" --python "$python" --device gpu --events off 2>progress.log | tee account.txt; return "${PIPESTATUS[0]}"; }
+race() {
+  timeout 300 "$regatta" race "$@" --python "$python" --device gpu --events off 2>progress.log | tee account.txt
+  local status=${PIPESTATUS[0]}
+  [ -s account.txt ] || tail -n 5 progress.log
+  return "$status"
+}
 
 echo "== host: $gpus GPUs, $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
 "$python" -c 'import torch, triton; print("torch", torch.__version__, "triton", triton.__version__)'

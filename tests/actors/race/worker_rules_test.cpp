@@ -180,6 +180,8 @@ BOOST_AUTO_TEST_CASE(a_failure_line_ends_with_the_programs_own_last_word) {
   result.outcome = outcome::exited_nonzero;
   result.reason = "exit status 1";
   BOOST_TEST(failure_line(result) == "exit status 1");
+  result.stdout_text = "MISMATCH by 0.5\n";
+  BOOST_TEST(failure_line(result) == "exit status 1: MISMATCH by 0.5");
   result.stderr_text = "Traceback\n  File \"x\"\nAssertionError: max difference 0.5\n\n";
   BOOST_TEST(failure_line(result) == "exit status 1: AssertionError: max difference 0.5");
   result.stderr_text = std::string(159, 'x') + "\xE2\x9C\x93";
