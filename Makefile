@@ -6,7 +6,7 @@ ci:            ; scripts/test.sh
 build:         ; cmake --preset release && cmake --build --preset release
 test:          ; cmake --preset debug && cmake --build --preset debug && ctest --preset debug
 asan:          ; cmake --preset asan && cmake --build --preset asan && ctest --preset asan
-tsan:          ; cmake --preset tsan && cmake --build --preset tsan --target regatta_threaded_tests regatta-sandbox && ctest --preset tsan -L threaded
+tsan:          ; cmake --preset tsan && cmake --build --preset tsan --target sandbox_test sandbox_lifetime_test sandbox_limits_test regatta-sandbox && ctest --preset tsan -R '^sandbox_(test|lifetime_test|limits_test)$$'
 tidy:          ; scripts/tidy.sh
 format:        ; git ls-files '*.cpp' '*.hpp' | xargs clang-format -i
 check-format:  ; git ls-files '*.cpp' '*.hpp' | xargs clang-format --dry-run -Werror
