@@ -81,13 +81,10 @@ echo "== a kernel that never ends is killed, and the GPU is usable again"
 cat >hang.py <<'PY'
 import torch, triton, triton.language as tl
 @triton.jit
-def forever(p, n):
-    i = 0
-    while i < n:
-        i = tl.load(p) * 0
-    tl.store(p, i)
-p = torch.zeros(1, dtype=torch.int32, device="cuda")
-forever[(1,)](p, 1)
+def forever(p):
+    while tl.load(p, volatile=True) == 0:
+        pass
+forever[(1,)](torch.zeros(1, dtype=torch.int32, device="cuda"))
 torch.cuda.synchronize()
 print("PASS")
 PY
@@ -116,7 +113,7 @@ check $? "the out-of-bounds kernel does not win"
 candidate one_gpu
 check $? "the next candidate passes"
 
-echo "== cancel while kernels run: four workers, three hang, one passes after them"
+echo "== cancel while kernels run: one worker's kernel never ends, the other's passes"
 "$python" - <<'PY'
 import json
 tail = "\nclass ModelNew: pass\ndef kernel_function(*a): pass\n"
