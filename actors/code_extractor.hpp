@@ -7,7 +7,7 @@
 ///
 /// The winner is the LAST python-tagged block that parses and defines what the stage asks for; then the last untagged,
 /// indented, hidden or otherwise tagged one. A block that does not do so by itself is read on to a later fence if that
-/// helps: a ``` inside a docstring cut it. docs/parts/extraction.md has every case.
+/// helps: a ``` inside a docstring cut it. docs/extraction.md has every case.
 #pragma once
 
 #include "messages/evaluation.hpp"

@@ -73,6 +73,7 @@ void take_table(const provider_table& table, provider_config& out) {
   out.recording = text_in(table, "recording");
   take_flag(table, "store_responses", out.store_responses);
   take_flag(table, "reasoning_extras", out.reasoning_extras);
+  take_flag(table, "ordered", out.ordered);
   for (const auto& [name, value] : table.headers) {
     out.headers[name] = value.texts.front();
   }
@@ -86,6 +87,8 @@ void take_table(const provider_table& table, provider_config& out) {
   take_integer(table, "concurrency", out.concurrency);
   take_integer(table, "max_output_tokens", out.max_output_tokens);
   take_integer(table, "tries", out.tries);
+  take_seconds(table, "rate_limit_patience_s", out.rate_limit_patience);
+  take_seconds(table, "connect_timeout_s", out.connect_timeout);
   take_seconds(table, "idle_timeout_s", out.idle_timeout);
   take_seconds(table, "first_timeout_s", out.first_timeout);
   take_seconds(table, "total_timeout_s", out.total_timeout);

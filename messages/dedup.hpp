@@ -25,7 +25,7 @@ struct reserve {
 
 enum class reservation_state : std::uint8_t {
   granted,  ///< The asker holds it: it alone may evaluate, and must `settle`.
-  pending,  ///< Somebody else holds it. A `reservation_resolved` will come; do not poll.
+  pending,  ///< Somebody else holds it. A `reservation_resolved` will come; asking again mends a lost one.
   settled,  ///< Already judged; `verdict` and `feedback` say how.
 };
 

@@ -93,6 +93,16 @@ BOOST_AUTO_TEST_CASE(a_table_becomes_a_provider) {
   BOOST_TEST(out->chosen_by == "r.toml:1");
 }
 
+BOOST_AUTO_TEST_CASE(limits_and_order_of_a_provider_are_read) {
+  const auto chosen = setup{.flags = {{"provider", {"local"}}},
+                            .toml = local + "ordered = false\nconnect_timeout_s = 7\nrate_limit_patience_s = 60\n"}
+                          .choose();
+  BOOST_REQUIRE(chosen);
+  BOOST_TEST(!chosen->provider.ordered);
+  BOOST_TEST(chosen->provider.connect_timeout.count() == 7'000);
+  BOOST_TEST(chosen->provider.rate_limit_patience.count() == 60'000);
+}
+
 BOOST_AUTO_TEST_CASE(a_key_file_that_others_can_read_is_refused) {
   const test::scratch_folder folder;
   const auto key = folder.write("key", "sk-file\n", 0640);
