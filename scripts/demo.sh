@@ -14,5 +14,5 @@ rm -f build-release.log
 cmake --build --preset release
 say "racing: four workers, recorded replies, candidates run in the sandbox"
 problem=examples/softmax_rows.py
-exec build/release/bin/regatta race "$problem" --replay examples/recordings/softmax_rows.jsonl --workers 4 \
+exec build/release/bin/regatta race "$problem" --replay examples/recordings/softmax_rows.jsonl --workers 4 --max-iters 3 \
   --run-timeout-s 30 --python "$REGATTA_PYTHON" "$@"
