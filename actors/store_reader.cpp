@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/store_reader.hpp"
 
+#include "actors/store_owner.hpp"
 #include "actors/store_schema.hpp"
 
 #include <utility>
@@ -24,6 +25,7 @@ race_row read_race(result_row& row) {
            x.artifact_path, x.decided, x.cancelled, x.quiet, x.elapsed, x.input_tokens, x.output_tokens, x.llm_calls,
            x.evaluations, x.runners_up, x.last_seq, x.owner.pid, x.owner.start_ticks, x.owner.boot_id, x.owner.host,
            x.owner.heartbeat_us);
+  x.is_running = x.end.empty() && may_be_alive({x.owner.pid, x.owner.start_ticks, x.owner.boot_id, x.owner.host});
   return x;
 }
 

@@ -65,6 +65,7 @@ struct race_row {
   std::vector<std::string> unconfirmed_nodes;
   std::uint64_t last_seq = 0;  ///< Of the last stored event.
   race_owner owner;
+  bool is_running = false;  ///< Not ended, and its process may be alive (on another host nothing can be seen).
 };
 
 struct worker_row {

@@ -37,6 +37,11 @@ std::string model_of(const worker_row& worker) {
   return out;
 }
 
+/// Of a race without an end.
+std::string unended(const race_row& race) {
+  return race.is_running ? "running" : "not ended: its process was killed or crashed";
+}
+
 std::string outcome_line(const race_row& race) {
   const auto id = race.race.text;
   if (!race.winner.empty()) {
@@ -44,7 +49,7 @@ std::string outcome_line(const race_row& race) {
            race.standing + ")";
   }
   if (race.end.empty()) {
-    return "Race " + id + ": not ended";
+    return "Race " + id + ": " + unended(race);
   }
   return "Race " + id + ": no winner, " + race.end + (race.reason.empty() ? "" : " (" + short_line(race.reason) + ")");
 }
@@ -221,7 +226,7 @@ std::string account_text(const race_record& record, const account_options& optio
 std::string list_text(const std::vector<race_row>& races) {
   std::string out;
   for (const auto& race : races) {
-    const auto end = race.end.empty() ? std::string{"not ended"} : race.end;
+    const auto end = race.end.empty() ? std::string{race.is_running ? "running" : "killed or crashed"} : race.end;
     out += race.race.text + "  " + date_of(race.started_us) + "  " + fit_to(end, 20) + " " +
            fit_to(clean_line(race.problem), 24) + " " + fit_to(race.stage, 8) + " " + plural(race.workers, "worker");
     if (!race.winner.empty()) {

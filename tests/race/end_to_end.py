@@ -7,7 +7,7 @@
     cancel     16 slots; one worker passes while the others' candidates fork, ignore SIGTERM and leave their session, and
                two workers wait for a stream that stalls; a scan of /proc finds nothing afterwards
     replays    the toy recording twenty times with 1 slot and twenty times with 16: one winner
-    killed     kill -9 of the program in mid-race: no candidate is left
+    killed     kill -9 of the program in mid-race: no candidate is left, and `list` says running before, killed after
 """
 import json
 import os
@@ -128,6 +128,10 @@ def replays():
     check(len(winners) == 1, f"winners differ: {winners}")
 
 
+def listed(folder):
+    return subprocess.run([REGATTA, "list", "--state-dir", folder], capture_output=True, text=True, check=False).stdout
+
+
 def killed():
     with tempfile.TemporaryDirectory() as folder:
         recording = os.path.join(folder, "fierce.jsonl")
@@ -142,11 +146,13 @@ def killed():
             while len(candidates_alive()) < 12 and time.monotonic() < until:
                 time.sleep(0.05)
             check(len(candidates_alive()) >= 12, "the candidates did not start")
+            check(" running " in listed(folder), f"a live race is listed as {listed(folder)!r}")
             program.send_signal(signal.SIGKILL)
         until = time.monotonic() + 10
         while candidates_alive() and time.monotonic() < until:
             time.sleep(0.05)
         check(not candidates_alive(), f"left by a killed program: {candidates_alive()}")
+        check("killed or crashed" in listed(folder), f"a killed race is listed as {listed(folder)!r}")
 
 
 if __name__ == "__main__":
