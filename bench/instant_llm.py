@@ -40,7 +40,9 @@ def candidate(case, attempt, number):
         "d": "import time\ntime.sleep(1)\n" + PASS if number == 0 else HANG,
         "e": "import time\ntime.sleep(1)\n" + PASS if number == 0 else FIERCE,
     }[case]
-    return f"# candidate {number}\n{body}"
+    # The names that Regatta's kernel stage asks for; the other ways do not look.
+    names = "class ModelNew: pass\ndef kernel_function(*inputs): pass\n"
+    return f"# candidate {number}\n{names}{body}"
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -84,6 +86,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 256
     daemon_threads = True
+
+    def handle_error(self, *_):
+        """A loser's connection is cut in mid-reply: that is what is being measured."""
 
 
 def main():

@@ -26,7 +26,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = os.environ.get("REGATTA_PYTHON", sys.executable)
-PROBLEM = os.path.join(ROOT, "examples", "toy", "problem.py")
+PROBLEM = os.path.join(ROOT, "examples", "toy", "moving_average.py")
 
 
 def commands(way, workers, folder, kernelagent):
