@@ -22,7 +22,7 @@ def main():
     chosen = options.parse_args()
     cancel, quiet, left = [], [], 0
     for _ in range(chosen.races):
-        found = race_bench.measure("regatta", "e", chosen.workers, None)
+        found = race_bench.measure("regatta", "e", chosen.workers, None, has_sampler=False)
         cancel.append(found["cancel_ms"])
         quiet.append(found["quiet_ms"])
         left += found["survivors"]
