@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by setup.sh: what has to be installed, by distribution. Every name but the exceptions is the same on
-# Debian 12, Debian 13 and Ubuntu 24.04.
+# Sourced by setup.sh: what has to be installed. Run on Debian 12; Debian 13 and Ubuntu 24.04 go by the same names.
 
 packages_build="g++ make ninja-build cmake pkg-config ccache
   libcaf-dev libzmq3-dev cppzmq-dev libmsgpack-cxx-dev nlohmann-json3-dev libcurl4-openssl-dev libssl-dev
