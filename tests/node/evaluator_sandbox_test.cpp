@@ -195,11 +195,11 @@ BOOST_AUTO_TEST_CASE(an_evaluator_that_is_killed_leaves_no_process) {
   BOOST_REQUIRE(ask<accepted>(evaluator, candidate(stubborn(mark), 1)));
   BOOST_REQUIRE(ask<accepted>(evaluator, candidate(stubborn(mark), 2)));
   for (int i = 0; i < 600 && processes_with(mark) < 2; ++i) {
-    usleep(50'000);
+    usleep(50'000);  // the candidates' own work; nobody tells when they have forked
   }
   caf::anon_send_exit(evaluator, caf::exit_reason::kill);
   for (int i = 0; i < 600 && (runner->running() > 0 || processes_with(mark) > 0); ++i) {
-    usleep(10'000);
+    usleep(10'000);  // the evaluator that would be told of their ends is dead
   }
   BOOST_TEST(processes_with(mark) == 0U);
 }

@@ -118,6 +118,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(build_folder)
 
+// Kind D71: a lock file of a killed build holds up the next one (GPTQModel #3015).
 BOOST_AUTO_TEST_CASE(a_lock_that_a_killed_build_left_is_not_seen_by_the_next_run) {
   const leaves_nothing guard;
   const auto sandbox = open_runner();
@@ -140,6 +141,7 @@ if "hang" in os.environ:
   BOOST_TEST(run(*sandbox, spec).stdout_kept == "built\n");
 }
 
+// Kind D73: one compiler cache for all (triton #11512).
 BOOST_AUTO_TEST_CASE(eight_runs_that_compile_the_same_key_do_not_meet) {
   const auto sandbox = open_runner();
   std::vector<std::shared_ptr<std::promise<run_result>>> all;

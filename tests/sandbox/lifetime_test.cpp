@@ -13,7 +13,6 @@
 #include <atomic>
 #include <filesystem>
 #include <future>
-#include <thread>
 
 namespace regatta::sandbox::test {
 
@@ -39,14 +38,6 @@ run_result wait_for(started_run& run) {
   return run.end.get();
 }
 
-/// Until a process of a run of ours shows: the candidate is there.
-void wait_until_running() {
-  for (int i = 0; i < 1000 && survivors().size() < 2; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{5});
-  }
-  BOOST_REQUIRE(survivors().size() >= 2U);
-}
-
 const char* const stubborn_family = R"(
 import os, signal, time
 for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -68,12 +59,39 @@ BOOST_AUTO_TEST_CASE(cancel_kills_a_family_that_ignores_sigterm_and_left_its_ses
   const leaves_nothing guard;
   const auto sandbox = open_runner();
   auto running = start(*sandbox, python_spec(stubborn_family));
-  wait_until_running();
+  wait_for_processes();
   sandbox->cancel(running.handle);
   const auto result = wait_for(running);
   BOOST_TEST((result.outcome == outcome::cancelled), result.reason);
   BOOST_TEST(result.killed_in.count() > 0);
   BOOST_TEST(sandbox->running() == 0U);
+}
+
+// Kind B38: a kill by name, group or number meets the harness or a stranger (TensorRT-LLM #16404).
+BOOST_AUTO_TEST_CASE(cancel_ends_its_own_tree_and_no_bystander) {
+  const leaves_nothing guard;
+  const auto sandbox = open_runner();
+  // The same command line, in our own process group: all that a careless kill would go by.
+  const auto bystander = ::fork();
+  if (bystander == 0) {
+    ::execl("/bin/sleep", "/bin/sleep", "600", nullptr);
+    ::_exit(127);
+  }
+  auto neighbour = start(*sandbox, program_spec({"/bin/sleep", "600"}));
+  auto running = start(*sandbox, program_spec({"/bin/sh", "-c", "setsid /bin/sleep 600 & exec /bin/sleep 600"}));
+  wait_for_processes(5);
+  sandbox->cancel(running.handle);
+  BOOST_TEST((wait_for(running).outcome == outcome::cancelled));
+  BOOST_TEST(::kill(bystander, 0) == 0);
+  BOOST_TEST(::waitpid(bystander, nullptr, WNOHANG) == 0);
+  BOOST_TEST(survivors().size() == 2U);
+  // Its number may be another's by now; the order goes by the run and finds none.
+  sandbox->cancel(running.handle);
+  BOOST_TEST(survivors().size() == 2U);
+  sandbox->cancel(neighbour.handle);
+  BOOST_TEST((wait_for(neighbour).outcome == outcome::cancelled));
+  ::kill(bystander, SIGKILL);
+  ::waitpid(bystander, nullptr, 0);
 }
 
 BOOST_AUTO_TEST_CASE(cancel_right_after_start_and_twice_and_too_late_is_safe) {
@@ -89,6 +107,7 @@ BOOST_AUTO_TEST_CASE(cancel_right_after_start_and_twice_and_too_late_is_safe) {
   sandbox->cancel(999'999);
 }
 
+// Kind B41: killing the parent leaves worker children (pytorch #5736).
 BOOST_AUTO_TEST_CASE(multiprocessing_children_go_with_their_parent) {
   const leaves_nothing guard;
   const auto sandbox = open_runner();
@@ -101,11 +120,13 @@ if __name__ == "__main__":
     for child in children:
         child.join()
 )"));
-  wait_until_running();
+  // pid 1, main and its four.
+  wait_for_processes(6);
   sandbox->cancel(running.handle);
   BOOST_TEST((wait_for(running).outcome == outcome::cancelled));
 }
 
+// Kind B31: a timeout that ends the direct child only (KernelAgent).
 BOOST_AUTO_TEST_CASE(a_daemon_that_main_leaves_behind_is_dead_before_the_result) {
   const leaves_nothing guard;
   const auto sandbox = open_runner();
@@ -115,6 +136,7 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_main_leaves_behind_is_dead_before_the_result)
   BOOST_TEST(result.left_behind == 1U);
 }
 
+// Kind B32: a grandchild holds the pipe open (plumbum #840).
 BOOST_AUTO_TEST_CASE(a_grandchild_that_holds_stdout_does_not_delay_the_result) {
   const leaves_nothing guard;
   const auto sandbox = open_runner();
@@ -123,6 +145,7 @@ BOOST_AUTO_TEST_CASE(a_grandchild_that_holds_stdout_does_not_delay_the_result) {
   BOOST_TEST(result.elapsed.count() < 10'000'000);
 }
 
+// Kind B40: only the shell in front of the candidate is killed (SREGym #857).
 BOOST_AUTO_TEST_CASE(a_candidate_behind_a_shell_wrapper_dies_with_it) {
   const leaves_nothing guard;
   const auto sandbox = open_runner();
@@ -131,12 +154,14 @@ BOOST_AUTO_TEST_CASE(a_candidate_behind_a_shell_wrapper_dies_with_it) {
   BOOST_TEST((run(*sandbox, std::move(spec)).outcome == outcome::timed_out));
 }
 
+// Kind B35: more output than a pipe holds, read only after the exit (kernelbot).
 BOOST_AUTO_TEST_CASE(a_record_of_200_kib_at_the_end_arrives_whole) {
   const auto sandbox = open_runner();
   const auto result = run(*sandbox, python_spec("print('r' * 204800, end='')"));
   BOOST_TEST(result.stdout_kept.size() == 204'800U);
 }
 
+// Kind B47: a failure without a word ends the whole batch (MultiKernelBench).
 BOOST_AUTO_TEST_CASE(a_silent_failure_in_the_middle_leaves_the_others_alone) {
   const auto sandbox = open_runner();
   for (int i = 0; i < 5; ++i) {
@@ -146,6 +171,7 @@ BOOST_AUTO_TEST_CASE(a_silent_failure_in_the_middle_leaves_the_others_alone) {
   }
 }
 
+// Kind B29: a candidate kills its parent, and every later one fails (openevolve #246).
 BOOST_AUTO_TEST_CASE(a_candidate_that_kills_everything_in_reach_ends_only_itself) {
   const leaves_nothing guard;
   const auto sandbox = open_runner();
@@ -169,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_killed_forker_ends_its_runs_as_failed_and_is_replaced) {
   const auto sandbox = open_runner();
   auto first = start(*sandbox, python_spec(stubborn_family));
   auto second = start(*sandbox, program_spec({"/bin/sleep", "600"}));
-  wait_until_running();
+  wait_for_processes();
   ::kill(forker_pid(), SIGKILL);
   for (auto* running : {&first, &second}) {
     const auto result = wait_for(*running);
@@ -179,12 +205,13 @@ BOOST_AUTO_TEST_CASE(a_killed_forker_ends_its_runs_as_failed_and_is_replaced) {
   BOOST_TEST((run(*sandbox, program_spec({"/bin/true"})).outcome == outcome::exited));
 }
 
+// Kind B28: the program's end waits for a stuck candidate (openevolve #399).
 BOOST_AUTO_TEST_CASE(a_stopped_runner_ends_all_runs_and_reports_each) {
   const leaves_nothing guard;
   auto sandbox = open_runner();
   auto first = start(*sandbox, python_spec(stubborn_family));
   auto second = start(*sandbox, program_spec({"/bin/sleep", "600"}));
-  wait_until_running();
+  wait_for_processes();
   sandbox.reset();
   BOOST_TEST((wait_for(first).outcome == outcome::cancelled));
   BOOST_TEST((wait_for(second).outcome == outcome::cancelled));
@@ -203,8 +230,9 @@ BOOST_AUTO_TEST_CASE(kill_9_of_the_program_leaves_nothing_alive) {
       ::_exit(1);
     }
     sandbox->start(python_spec(stubborn_family), [](run_result) {});
+    // In a child of the test program a failed check would be told by nobody; the parent looks again.
     for (int i = 0; i < 1000 && survivors().size() < 2; ++i) {
-      ::usleep(5'000);
+      ::usleep(5'000);  // nobody tells when the candidate has forked
     }
     [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
     ::pause();
@@ -221,7 +249,7 @@ BOOST_AUTO_TEST_CASE(kill_9_of_the_program_leaves_nothing_alive) {
   bool are_groups_gone = false;
   for (int i = 0; i < 500 && !are_groups_gone; ++i) {
     are_groups_gone = cgroups_of(pid).empty();
-    ::usleep(10'000);
+    ::usleep(10'000);  // the forker is nobody's child any more, so its end is not told
   }
   BOOST_TEST(are_groups_gone);
 }
@@ -276,7 +304,7 @@ BOOST_AUTO_TEST_CASE(more_runs_than_slots_are_refused_by_name) {
   const auto sandbox = runner::open(config, host().facts, error);
   BOOST_REQUIRE_MESSAGE(sandbox, error);
   auto first = start(*sandbox, program_spec({"/bin/sleep", "600"}));
-  wait_until_running();
+  wait_for_processes();
   BOOST_TEST(run(*sandbox, program_spec({"/bin/true"})).reason == "setup: all 1 slots are taken");
   sandbox->cancel(first.handle);
   wait_for(first);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <future>
-#include <thread>
 
 namespace regatta::sandbox::test {
 
@@ -22,7 +21,7 @@ public:
     if (ok_) {
       thaw();
       for (int i = 0; i < 200 && ::rmdir(folder_.c_str()) != 0; ++i) {
-        ::usleep(10'000);
+        ::usleep(10'000);  // until its last member is reaped
       }
     }
   }
@@ -35,7 +34,7 @@ public:
     }
     linux_api::write_file(folder_ + "/freezer.state", "FROZEN");
     for (int i = 0; i < 500 && !linux_api::read_file(folder_ + "/freezer.state").starts_with("FROZEN"); ++i) {
-      ::usleep(2'000);
+      ::usleep(2'000);  // v1 tells nobody when it has frozen
     }
   }
   void thaw() { linux_api::write_file(folder_ + "/freezer.state", "THAWED"); }
@@ -49,6 +48,7 @@ private:
 
 BOOST_AUTO_TEST_SUITE(unkillable)
 
+// Kind B37: a child that cannot be reaped blocks its watchdog (dynamo #12710).
 BOOST_AUTO_TEST_CASE(a_tree_that_does_not_die_keeps_its_slot_while_others_go_on) {
   freezer cold;
   if (!cold.ok()) {
@@ -61,9 +61,7 @@ BOOST_AUTO_TEST_CASE(a_tree_that_does_not_die_keeps_its_slot_while_others_go_on)
   auto end = ended.get_future();
   const auto handle = sandbox->start(program_spec({"/bin/sleep", "600"}),
                                      [&](run_result result) { ended.set_value(std::move(result)); });
-  for (int i = 0; i < 1000 && survivors().size() < 2; ++i) {
-    ::usleep(5'000);
-  }
+  wait_for_processes();
   cold.freeze(survivors());
   sandbox->cancel(handle);
   // Not gone, so not reported; the thread serves others meanwhile.
@@ -79,6 +77,7 @@ BOOST_AUTO_TEST_CASE(a_tree_that_does_not_die_keeps_its_slot_while_others_go_on)
   BOOST_TEST(result.killed_in.count() > 200'000);
 }
 
+// Kinds B28 and B37 together.
 BOOST_AUTO_TEST_CASE(shutting_down_does_not_wait_for_ever) {
   freezer cold;
   if (!cold.ok()) {
@@ -88,9 +87,7 @@ BOOST_AUTO_TEST_CASE(shutting_down_does_not_wait_for_ever) {
   auto sandbox = open_runner();
   std::promise<run_result> ended;
   sandbox->start(program_spec({"/bin/sleep", "600"}), [&](run_result result) { ended.set_value(std::move(result)); });
-  for (int i = 0; i < 1000 && survivors().size() < 2; ++i) {
-    ::usleep(5'000);
-  }
+  wait_for_processes();
   cold.freeze(survivors());
   sandbox.reset();
   const auto result = ended.get_future().get();

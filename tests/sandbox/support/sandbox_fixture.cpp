@@ -188,13 +188,15 @@ std::vector<std::string> files_outside() {
   return files;
 }
 
+/// Processes and cgroups of others: the kernel tells nobody when they have come or gone, so they are polled.
 template <class Test>
-bool eventually(Test test) {
-  for (int i = 0; i < 500; ++i) {
+bool eventually(Test test, std::chrono::seconds limit = std::chrono::seconds{5}) {
+  const auto give_up = std::chrono::steady_clock::now() + limit;
+  while (std::chrono::steady_clock::now() < give_up) {
     if (test()) {
       return true;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});
   }
   return test();
 }
@@ -283,6 +285,12 @@ std::vector<pid_t> survivors() {
     }
   }
   return found;
+}
+
+void wait_for_processes(std::size_t count) {
+  const bool are_there = eventually([count] { return survivors().size() >= count; }, std::chrono::seconds{30});
+  BOOST_REQUIRE_MESSAGE(are_there, std::to_string(survivors().size()) + " processes of runs, expected " +
+                                       std::to_string(count));
 }
 
 bool are_all_gone() {

@@ -50,6 +50,9 @@ run_result run(runner& sandbox, run_spec spec);
 
 /// Processes that runs of this program left: in a pid namespace below ours, with our mark in their environment.
 std::vector<pid_t> survivors();
+/// Polls until there are `count` at least, 30 s at most; fails the test else. A run without children is two: its pid 1
+/// and the candidate.
+void wait_for_processes(std::size_t count = 2);
 /// Polls until there are none, 5 s at most: for what ends asynchronously after a SIGKILL of ours.
 bool are_all_gone();
 /// The forker's pid: the only child of ours that is named so.
