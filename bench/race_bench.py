@@ -4,7 +4,7 @@
 
     bench/race_bench.py [--workers 1,4,16,64] [--cases a,b,c,d] [--runs 5] [--kernelagent DIR] [--json FILE]
 
-regatta: build/release/bin/regatta. alternative: bench/process_per_worker.py (KernelAgent's way without its
+regatta: the one in build/release/bin, or in REGATTA_BIN_DIR. alternative: bench/process_per_worker.py (KernelAgent's way without its
 libraries). kernelagent: the original, from a checkout given by --kernelagent (run with the same interpreter, which must
 have its dependencies). The ways take turns within each run, so the machine's drift hits all of them; quoted are
 medians and the ratio of medians. CPU is that of all reaped descendants; memory the largest sum of Pss seen over the
@@ -26,12 +26,13 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PYTHON = os.environ.get("REGATTA_PYTHON", sys.executable)
+PROGRAMS = os.environ.get("REGATTA_BIN_DIR", os.path.join(ROOT, "build/release/bin"))
 PROBLEM = os.path.join(ROOT, "examples", "toy", "moving_average.py")
 
 
 def commands(way, workers, folder, kernelagent):
     if way == "regatta":
-        return [os.path.join(ROOT, "build/release/bin/regatta"), "race", PROBLEM, "--workers", str(workers),
+        return [os.path.join(PROGRAMS, "regatta"), "race", PROBLEM, "--workers", str(workers),
                 "--provider", "openai", "--model", "instant", "--slots", str(max(workers, 2)), "--python", PYTHON,
                 "--device", "cpu", "--state-dir", folder, "--events", "off", "--quiet"]
     if way == "alternative":
