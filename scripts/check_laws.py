@@ -53,8 +53,28 @@ def main():
             bad.append(f"{path}:1: no SPDX line")
         if path.endswith((".cpp", ".hpp")):
             bad += cpp_complaints(path, text)
+    bad += missing_tests("docs/field-failures.md")
     print("\n".join(bad) if bad else "laws: kept")
     sys.exit(1 if bad else 0)
+
+
+def missing_tests(table):
+    """Every pair `tests/…` `name` in the table is a test case of that file."""
+    bad, kinds = [], 0
+    for number, line in enumerate(open(table, encoding="utf-8"), 1):
+        named = re.findall(r"`(tests/[\w/.]+)` `(\w+)`", line)
+        is_kind = line.startswith("| **")
+        kinds += is_kind
+        if is_kind and not named:
+            bad.append(f"{table}:{number}: a kind without a test")
+        for path, name in named:
+            try:
+                text = open(path, encoding="utf-8").read()
+            except FileNotFoundError:
+                text = ""
+            if not re.search(rf"TEST_CASE\({name}\b|^def {name}\(", text, re.MULTILINE):
+                bad.append(f"{table}:{number}: {path} has no test {name}")
+    return bad if kinds else [f"{table}: no kind found"]
 
 
 def cpp_complaints(path, text):

@@ -165,6 +165,7 @@ BOOST_AUTO_TEST_CASE(cancel_kills_before_it_answers_and_ends_follow_when_trees_a
   BOOST_TEST(!ask(make_run("r", 3)));
 }
 
+// Kind B37: what does not die keeps its slot.
 BOOST_AUTO_TEST_CASE(an_expired_lease_kills_its_run_and_keeps_the_slot_until_the_tree_is_gone) {
   open(1);
   ask(make_run("r", 1));

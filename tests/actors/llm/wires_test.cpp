@@ -124,6 +124,7 @@ BOOST_AUTO_TEST_CASE(a_stream_may_end_after_its_finish_but_not_before) {
   BOOST_TEST(cut.read(delta("x") + finish("stop")).outcome == llm_outcome::replied, "only the closing was rough");
 }
 
+// Kind H116, too: all of it was reasoning, and no text came.
 BOOST_AUTO_TEST_CASE(finish_reasons_have_their_outcomes) {
   BOOST_TEST(chat.read(delta("x") + finish("length")).outcome == llm_outcome::truncated);
   BOOST_TEST(chat.read(delta("") + delta("") + finish("length")).outcome == llm_outcome::empty, "paid for nothing");

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_tagged_block_is_the_candidate) {
   }
 }
 
-// field-failures row 112
+// Kind H112: no code in the reply (docs/field-failures.md).
 BOOST_AUTO_TEST_CASE(prose_is_never_a_candidate) {
   check_outcome(extract("I cannot help with that."), extraction::no_code, "no fenced code block");
   check_outcome(extract(""), extraction::no_code, "empty");
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_whole_program_without_a_fence_is_no_candidate) {
   check_outcome(extract(program), extraction::no_code, "no fenced code block");
 }
 
-// row 113
+// Kind H113: the first block is not the program.
 BOOST_AUTO_TEST_CASE(the_last_python_block_that_defines_the_entry_point_wins) {
   const auto second = "class ModelNew:\n    x = 2\n";
   check_found(in_fence("pip(1)\n", "bash") + "\nthen\n\n" + in_fence(program));
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_block_is_never_run_where_nothing_must_be_defined)
   BOOST_TEST((extract(in_fence("x = 1\n"), {}).chosen.result == extraction::found));
 }
 
-// row 115
+// Kind H115: fences within fences.
 BOOST_AUTO_TEST_CASE(longer_and_other_fences_hold_shorter_ones) {
   const auto code = "class ModelNew:\n    \"\"\"\n```\nx\n```\n    \"\"\"\n";
   check_found(in_fence(code, "python", "````"), code);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(an_empty_block_is_no_program) {
   check_outcome(extract(in_fence(" \n\t\n"), {}), extraction::no_code, "empty");
 }
 
-// row 118
+// Kind H118: line ends, marks, bytes.
 BOOST_AUTO_TEST_CASE(line_ends_and_byte_order_marks_are_normalised) {
   check_found("```python\r\nclass ModelNew:\r\n    x = 1\r\n```\r\n");
   check_found("```python\rclass ModelNew:\r    x = 1\r```\r");
