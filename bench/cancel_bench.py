@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long from the winner's verdict until nothing of the race runs: bench/cancel_bench.py [--races 50] [--workers 16]
+"""How long from the winner's verdict until nothing of the race runs:
 
-One worker passes after a second; the others are in candidates that fork, ignore SIGTERM and call setsid. Quoted are
-the race's own times from summary.json (decided → signalled, decided → every tree reaped) as p50, p99 and maximum, and
-the number of processes that a scan of /proc finds alive after the command has returned.
+    bench/cancel_bench.py [--races 100] [--workers 16] [--stalled 4]
+
+One of `workers` passes after a second; the others are in candidates that fork, ignore SIGTERM and call setsid; `stalled`
+more wait for a stream that stopped after its first event. Quoted are the race's own times from summary.json (decided →
+signalled, decided → every tree reaped) as p50, p90, p99 and maximum, and the number of processes that a scan of /proc
+finds alive after the command has returned. Several build folders (REGATTA_BIN_DIR=A:B) take turns.
 """
 import argparse
 import os
@@ -15,22 +18,29 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import race_bench  # noqa: E402
 
 
+def at(values, share):
+    return values[min(len(values) - 1, int(len(values) * share))]
+
+
 def main():
     options = argparse.ArgumentParser()
-    options.add_argument("--races", type=int, default=50)
+    options.add_argument("--races", type=int, default=100)
     options.add_argument("--workers", type=int, default=16)
+    options.add_argument("--stalled", type=int, default=4)
     chosen = options.parse_args()
-    cancel, quiet, left = [], [], 0
+    found = {folder: [] for folder in race_bench.PROGRAMS.split(":")}
     for _ in range(chosen.races):
-        found = race_bench.measure("regatta", "e", chosen.workers, None, has_sampler=False)
-        cancel.append(found["cancel_ms"])
-        quiet.append(found["quiet_ms"])
-        left += found["survivors"]
-    for name, values in (("cancel_ms", cancel), ("quiet_ms", quiet)):
-        values.sort()
-        print(f"{name}: p50 {statistics.median(values):.1f}, p99 {values[min(len(values) - 1, int(len(values) * 0.99))]:.1f}, "
-              f"max {values[-1]:.1f} (n = {len(values)}, {chosen.workers} workers)")
-    print(f"alive after the command: {left}")
+        for folder, races in found.items():
+            race_bench.PROGRAMS = folder
+            races.append(race_bench.measure("regatta", "f", chosen.workers + chosen.stalled, None, has_sampler=False,
+                                            answered=chosen.workers))
+    for folder, races in found.items():
+        print(f"{folder}: n = {len(races)}, {chosen.workers} workers, {chosen.stalled} more with a stalled stream")
+        for name in ("cancel_ms", "quiet_ms"):
+            values = sorted(race[name] for race in races)
+            print(f"  {name}: p50 {statistics.median(values):.1f}, p90 {at(values, 0.9):.1f}, p99 {at(values, 0.99):.1f}, "
+                  f"max {values[-1]:.1f}")
+        print(f"  alive after the command: {sum(race['survivors'] for race in races)}")
 
 
 if __name__ == "__main__":

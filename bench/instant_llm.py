@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Responses-API server that answers at once: the constant in a comparison of what happens around the LLM.
 
-    instant_llm.py CASE        prints its port, serves until stdin closes
+    instant_llm.py CASE [ANSWERED]    prints its port, serves until stdin closes
 
 Cases (a reply is one python block; the round is read from the prompt's line "ATTEMPT: k"; every reply is unique by a
 comment, so that no deduplication can shorten anybody's work):
   a  the first reply passes                     c  as b, and every candidate imports torch
   b  two replies fail, the third passes         d  one reply passes after 1 s, all others hang for 600 s
   e  as d, but those that hang fork, ignore SIGTERM and leave their session
+  f  as e, and after ANSWERED requests every stream stalls at its first event
 """
 import http.server
 import itertools
@@ -39,6 +40,7 @@ def candidate(case, attempt, number):
         "c": "import torch\n" + (PASS if attempt >= 3 else FAIL),
         "d": "import time\ntime.sleep(1)\n" + PASS if number == 0 else HANG,
         "e": "import time\ntime.sleep(1)\n" + PASS if number == 0 else FIERCE,
+        "f": "import time\ntime.sleep(1)\n" + PASS if number == 0 else FIERCE,
     }[case]
     # The names that Regatta's kernel stage asks for; the other ways do not look.
     names = "class ModelNew: pass\ndef kernel_function(*inputs): pass\n"
@@ -48,12 +50,14 @@ def candidate(case, attempt, number):
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     case = "a"
+    answered = 16
 
     def do_POST(self):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = json.dumps(request)
         found = re.search(r"ATTEMPT: (\d+)", text)
-        code = candidate(self.case, int(found.group(1)) if found else 1, next(COUNT))
+        number = next(COUNT)
+        code = candidate(self.case, int(found.group(1)) if found else 1, number)
         reply = f"```python\n{code}```\n"
         done = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "instant",
                 "output": [{"type": "message", "id": "m", "role": "assistant", "status": "completed",
@@ -77,6 +81,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Content-Length", str(len(out)))
         self.end_headers()
+        if self.case == "f" and number >= self.answered:
+            self.wfile.write(out[:out.index(b"\n\n") + 2])
+            self.rfile.read(1)  # until the client hangs up
+            return
         self.wfile.write(out)
 
     def log_message(self, *_):
@@ -93,6 +101,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 def main():
     Handler.case = sys.argv[1]
+    Handler.answered = int(sys.argv[2]) if len(sys.argv) > 2 else Handler.answered
     server = Server(("127.0.0.1", 0), Handler)
     print(server.server_address[1], flush=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -83,9 +83,9 @@ def survivors(started):
     return found
 
 
-def measure(way, case, workers, kernelagent, has_sampler=True):
+def measure(way, case, workers, kernelagent, has_sampler=True, answered=16):
     folder = tempfile.mkdtemp(prefix="regatta-bench-")
-    server = subprocess.Popen([sys.executable, os.path.join(ROOT, "bench/instant_llm.py"), case],
+    server = subprocess.Popen([sys.executable, os.path.join(ROOT, "bench/instant_llm.py"), case, str(answered)],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     port = server.stdout.readline().strip()
     environment = dict(os.environ, OPENAI_BASE_URL=f"http://127.0.0.1:{port}", OPENAI_API_KEY="bench",

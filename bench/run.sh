@@ -9,4 +9,4 @@ setup_python
 cmake --preset release >/dev/null
 cmake --build --preset release
 python3 bench/race_bench.py --cases a,b,d --workers 1,4,16,64 --runs 5 "$@"
-python3 bench/cancel_bench.py --races 50 --workers 16
+python3 bench/cancel_bench.py --races 100
