@@ -2,6 +2,7 @@
 #include "messages/event_codec.hpp"
 
 #include "messages/codec.hpp"
+#include "messages/error.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,16 @@ caf::expected<event> decode_event(std::string_view bytes) {
 
 std::string event_to_json(const event& x) {
   return msgpack_to_json(encode_event(x));
+}
+
+caf::expected<event> event_from_json(std::string_view text) {
+  const auto tree = nlohmann::json::parse(text, nullptr, false);
+  if (tree.is_discarded()) {
+    return fail(ec::malformed_frame, "an event that is no JSON");
+  }
+  std::string bytes;
+  nlohmann::json::to_msgpack(tree, bytes);
+  return decode_event(bytes);
 }
 
 std::string msgpack_to_json(std::string_view bytes, int indent) {

@@ -23,6 +23,9 @@ caf::expected<event> decode_event(std::string_view bytes);
 /// The same map as one line of JSON, without line end.
 std::string event_to_json(const event& x);
 
+/// The way back, for records on disk. Fails: `ec::malformed_frame`.
+caf::expected<event> event_from_json(std::string_view text);
+
 /// Any MessagePack value of ours as JSON text; `indent` < 0: one line.
 std::string msgpack_to_json(std::string_view bytes, int indent = -1);
 
