@@ -100,6 +100,18 @@ dedup_registry_rules::resolved_list dedup_registry_rules::on_release(const relea
   return out;
 }
 
+void dedup_registry_rules::on_restore_race(const restore_race& msg) {
+  for (const auto& x : msg.candidates) {
+    const auto [it, is_new] = races_[msg.race].try_emplace(x.digest);
+    if (is_new) {
+      it->second.holder = {x.worker, x.round, 1};
+      it->second.is_settled = true;
+      it->second.verdict = x.verdict;
+      it->second.feedback = x.feedback;
+    }
+  }
+}
+
 namespace {
 
 struct registry_state {
@@ -129,6 +141,7 @@ dedup_registry_actor::behavior_type dedup_registry(registry_pointer self, reserv
         return caf::unit;
       },
       [=](const release& msg) { tell(self, self->state.rules.on_release(msg)); },
+      [=](const restore_race& msg) { self->state.rules.on_restore_race(msg); },
       [=](const forget_race& msg) { self->state.rules.on_forget_race(msg); },
   };
 }

@@ -35,6 +35,8 @@ public:
   /// Fails: `ec::not_holder`. Settling twice is not an error: the first verdict stands.
   caf::expected<resolved_list> on_settle(const settle& msg);
   resolved_list on_release(const release& msg);
+  /// What is held or settled already keeps its entry.
+  void on_restore_race(const restore_race& msg);
   void on_forget_race(const forget_race& msg) { races_.erase(msg.race); }
 
   /// Races with a table; for tests that look for what is left behind.

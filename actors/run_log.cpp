@@ -91,6 +91,11 @@ struct teller {
   std::string operator()(const race_ended& x) const {
     return "race ended: " + to_string(x.end) + after(": ", x.reason);
   }
+  std::string operator()(const race_resumed& x) const {
+    return "resumed for the " + number(x.resumes) + ". time by " + x.version + ": " + number(x.workers) +
+           " workers go on, " + number(x.replies) + " replies and " + number(x.evaluations) +
+           " evaluations are on record";
+  }
 };
 
 }  // namespace

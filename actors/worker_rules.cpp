@@ -74,7 +74,7 @@ void worker_rules::ask_model(time_point now) {
 
 void worker_rules::send_prompt() {
   send(prompt{job_.race, job_.spec.worker, progress_.round, attempt_, job_.spec.choice, job_.stage.system,
-              render_prompt(job_.stage, job_.spec.variant, progress_, job_.problem)});
+              render_prompt(job_.stage, job_.spec.variant, progress_, job_.problem), 0, {}});
 }
 
 void worker_rules::on_accepted(std::uint64_t step, time_point now) {

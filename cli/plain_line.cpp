@@ -77,6 +77,10 @@ line said(const race_cancelled& x) {
 line said(const race_ended& x) {
   return with_note("race ended, " + to_string(x.end), x.reason);
 }
+line said(const race_resumed& x) {
+  return "resumed: " + std::to_string(x.workers) + " workers go on, " + std::to_string(x.replies) + " replies and " +
+         std::to_string(x.evaluations) + " evaluations are on record";
+}
 
 }  // namespace
 

@@ -226,6 +226,11 @@ void race_view::on(const race_cancelled&) {
   is_stopping_ = true;
 }
 
+void race_view::on(const race_resumed& x) {
+  record_.race.rounds = x.rounds;
+  is_stopping_ = false;
+}
+
 void race_view::on(const race_ended& x) {
   auto& race = record_.race;
   race.ended_us = now_us_;

@@ -50,6 +50,7 @@ private:
   void on(const runner_up& x);
   void on(const race_cancelled& x);
   void on(const race_ended& x);
+  void on(const race_resumed& x);
 
   race_record record_;
   std::vector<std::string> last_words_;

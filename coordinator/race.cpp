@@ -179,6 +179,7 @@ caf::result<accepted> on_prompt(race_pointer self, const prompt& msg) {
   }
   auto counted = msg;
   counted.workers = static_cast<std::uint32_t>(self->state.config.rules.spec.workers.size());
+  counted.budget = self->state.config.rules.spec.budget;
   return self->delegate(self->state.config.gateway, std::move(counted));
 }
 

@@ -223,8 +223,12 @@ void race_rules::on_prompt_ended(const prompt_ended& msg) {
   who->open_prompt.reset();
   ended_.input_tokens += msg.usage.input_tokens.value_or(0);
   ended_.output_tokens += msg.usage.output_tokens.value_or(0);
+  ended_.cost += msg.cost;
+  ended_.reserved_cost += msg.basis == charge_basis::reserved ? msg.cost : 0;
+  ended_.lost_in_flight += msg.lost_in_flight;
   emit(reply_ended{msg.worker, msg.round, msg.attempt, msg.outcome, msg.text, msg.finish_reason, msg.response_id,
-                   msg.usage, msg.error, msg.http_status, msg.tries, msg.first_text, msg.elapsed});
+                   msg.usage, msg.error, msg.http_status, msg.tries, msg.first_text, msg.elapsed, msg.cost, msg.basis,
+                   msg.charged_tokens, msg.lost_in_flight, msg.is_known});
   if (is_running() && who->is_alive) {
     effects_.emplace_back(node_note{who->node, msg});
   }

@@ -30,7 +30,8 @@ using prompt_sink_actor =
     caf::typed_actor<caf::reacts_to<prompt_progress>, caf::reacts_to<prompt_delta>, caf::reacts_to<prompt_ended>>;
 
 using dedup_registry_actor = caf::typed_actor<caf::replies_to<reserve>::with<reservation>, caf::reacts_to<settle>,
-                                              caf::reacts_to<release>, caf::reacts_to<forget_race>>;
+                                              caf::reacts_to<release>, caf::reacts_to<forget_race>,
+                                              caf::reacts_to<restore_race>>;
 /// What the registry speaks to.
 using reservation_sink_actor = caf::typed_actor<caf::reacts_to<reservation_resolved>>;
 

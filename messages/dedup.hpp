@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace regatta {
 
@@ -68,6 +69,24 @@ struct reservation_resolved {
   source_digest digest;
   reservation result;
   REGATTA_MESSAGE(reservation_resolved, race, worker, round, attempt, digest, result);
+};
+
+/// A candidate whose verdict is on record.
+struct settled_candidate {
+  worker_id worker;
+  std::uint32_t round = 0;
+  source_digest digest;
+  regatta::verdict verdict;
+  std::string feedback;
+  REGATTA_FIELDS(worker, round, digest, verdict, feedback);
+};
+
+/// race -> registry, before its workers start: what a former process has settled. A digest that is known already keeps
+/// its entry.
+struct restore_race {
+  race_id race;
+  std::vector<settled_candidate> candidates;
+  REGATTA_MESSAGE(restore_race, race, candidates);
 };
 
 /// race -> registry: the race is over; forget its table.

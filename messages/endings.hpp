@@ -46,13 +46,20 @@ enum class llm_outcome : std::uint8_t {
   malformed,         ///< Bytes that are not the protocol they claim to be.
   program_failed,    ///< A `command` provider's program exited non-zero or could not be started.
   recording_ended,   ///< A `replay` provider has no entry for this worker, round and attempt.
-  budget_exhausted,  ///< Money or tokens are spent.
+  budget_exhausted,  ///< A budget of ours is spent.
   cancelled,
+  quota_exhausted,   ///< The provider's side: 402, `insufficient_quota`. Gone for good, for this key.
+  provider_stopped,  ///< By us: it billed more than was reserved, or its prices are unknown under a money budget.
+  lost_in_flight,    ///< In the ledger only: its process died before it ended.
 };
 /// True for the outcomes that carry a text to work with.
 bool has_text(llm_outcome x);
 /// True if another worker or a later call with the same settings cannot fare better either.
 bool is_final(llm_outcome x);
+/// True if the same question to another model or provider may fare better although this one is gone for good.
+bool may_fall_back(llm_outcome x);
+/// True if the provider has been paid for it: such a reply is kept and never asked for again.
+bool is_paid_answer(llm_outcome x);
 
 /// Where a worker is, as users see it.
 enum class worker_phase : std::uint8_t {
@@ -91,7 +98,7 @@ REGATTA_ENUM_NAMES(regatta::extraction, 7, {regatta::extraction::found, "found"}
                    {regatta::extraction::syntax_error, "syntax_error"},
                    {regatta::extraction::no_entry_point, "no_entry_point"},
                    {regatta::extraction::bad_bytes, "bad_bytes"}, {regatta::extraction::too_large, "too_large"});
-REGATTA_ENUM_NAMES(regatta::llm_outcome, 16, {regatta::llm_outcome::replied, "replied"},
+REGATTA_ENUM_NAMES(regatta::llm_outcome, 19, {regatta::llm_outcome::replied, "replied"},
                    {regatta::llm_outcome::truncated, "truncated"}, {regatta::llm_outcome::empty, "empty"},
                    {regatta::llm_outcome::refused, "refused"},
                    {regatta::llm_outcome::rate_limited, "rate_limited"},
@@ -104,7 +111,10 @@ REGATTA_ENUM_NAMES(regatta::llm_outcome, 16, {regatta::llm_outcome::replied, "re
                    {regatta::llm_outcome::program_failed, "program_failed"},
                    {regatta::llm_outcome::recording_ended, "recording_ended"},
                    {regatta::llm_outcome::budget_exhausted, "budget_exhausted"},
-                   {regatta::llm_outcome::cancelled, "cancelled"});
+                   {regatta::llm_outcome::cancelled, "cancelled"},
+                   {regatta::llm_outcome::quota_exhausted, "quota_exhausted"},
+                   {regatta::llm_outcome::provider_stopped, "provider_stopped"},
+                   {regatta::llm_outcome::lost_in_flight, "lost_in_flight"});
 REGATTA_ENUM_NAMES(regatta::worker_phase, 7, {regatta::worker_phase::starting, "starting"},
                    {regatta::worker_phase::prompting, "prompting"},
                    {regatta::worker_phase::extracting, "extracting"}, {regatta::worker_phase::waiting, "waiting"},

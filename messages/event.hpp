@@ -75,8 +75,13 @@ struct reply_ended {
   std::uint32_t tries = 0;
   std::chrono::milliseconds first_text{};
   std::chrono::milliseconds elapsed{};
+  nano_units cost = 0;
+  charge_basis basis = charge_basis::none;
+  std::uint64_t charged_tokens = 0;
+  std::uint32_t lost_in_flight = 0;
+  bool is_known = false;
   REGATTA_MESSAGE(reply_ended, worker, round, attempt, outcome, text, finish_reason, response_id, usage, error,
-                  http_status, tries, first_text, elapsed);
+                  http_status, tries, first_text, elapsed, cost, basis, charged_tokens, lost_in_flight, is_known);
 };
 
 /// race: this start of a worker is over.
@@ -132,13 +137,31 @@ struct race_ended {
   std::uint32_t llm_calls = 0;
   std::uint32_t evaluations = 0;
   std::uint32_t runners_up = 0;
+  nano_units cost = 0;               ///< What all its calls were charged with; never below what providers bill.
+  nano_units reserved_cost = 0;      ///< The part of `cost` that is an upper bound, not usage.
+  std::uint32_t lost_in_flight = 0;  ///< Calls whose process died before they ended.
+  std::uint32_t resumes = 0;         ///< How often this race was taken up again.
   REGATTA_MESSAGE(race_ended, end, reason, winner, winner_round, decided, cancelled, quiet, elapsed,
-                  unconfirmed_nodes, input_tokens, output_tokens, llm_calls, evaluations, runners_up);
+                  unconfirmed_nodes, input_tokens, output_tokens, llm_calls, evaluations, runners_up, cost,
+                  reserved_cost, lost_in_flight, resumes);
+};
+
+/// race: a new process takes it up where the former one left it (killed, or stopped by its user).
+struct race_resumed {
+  std::string version;          ///< Of Regatta.
+  std::uint32_t resumes = 1;    ///< This one included.
+  std::uint32_t workers = 0;    ///< Those that go on.
+  std::uint32_t replies = 0;    ///< Paid replies on disk.
+  std::uint32_t evaluations = 0;  ///< Finished evaluations on disk.
+  std::uint32_t rounds = 10;    ///< As now allowed.
+  std::chrono::seconds deadline{0};  ///< From now; 0: none.
+  spending_limits budget;       ///< As now allowed.
+  REGATTA_MESSAGE(race_resumed, version, resumes, workers, replies, evaluations, rounds, deadline, budget);
 };
 
 using fact = std::variant<race_started, worker_started, worker_moved, prompt_sent, reply_delta, reply_ended,
                           code_extracted, candidate_reserved, candidate_evaluated, round_failed, worker_finished,
-                          winner_decided, runner_up, race_cancelled, race_ended>;
+                          winner_decided, runner_up, race_cancelled, race_ended, race_resumed>;
 
 /// What travels to every consumer. `seq` counts from 1 per race without gaps, so a reader sees what it missed.
 struct event {

@@ -83,6 +83,8 @@ inline constexpr std::chrono::seconds accept_timeout{5};
 inline constexpr std::chrono::seconds check_timeout{60};
 /// `commit`: the last batch is on disk and `result.tar.gz` is packed (up to 1 GiB of artifacts). Judgement.
 inline constexpr std::chrono::seconds commit_timeout{60};
+/// `open_call`, `close_call`: a batch with fsync, behind other batches. Asked again after it. Judgement.
+inline constexpr std::chrono::seconds ledger_timeout{30};
 /// From `cancel` until every tree of the race is reaped. Measured: 0.2 s for a torch child or a CUDA context. After
 /// it the race ends and says what is not confirmed.
 inline constexpr std::chrono::seconds quiet_timeout{10};

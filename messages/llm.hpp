@@ -5,6 +5,7 @@
 
 #include "messages/fields.hpp"
 #include "messages/ids.hpp"
+#include "messages/money.hpp"
 #include "messages/outcome.hpp"
 
 #include <chrono>
@@ -47,7 +48,8 @@ struct prompt {
   std::string user;
   /// How many workers race; filled in by the race. A `replay` provider keeps its order by it. 0: not said.
   std::uint32_t workers = 0;
-  REGATTA_MESSAGE(prompt, race, worker, round, attempt, choice, system, user, workers);
+  spending_limits budget;  ///< The race's own; filled in by the race. 0: no limit.
+  REGATTA_MESSAGE(prompt, race, worker, round, attempt, choice, system, user, workers, budget);
 };
 
 enum class prompt_phase : std::uint8_t {
@@ -96,8 +98,13 @@ struct prompt_ended {
   std::uint32_t tries = 0;    ///< Calls to the provider, retries included.
   std::chrono::milliseconds first_text{};  ///< Sent → first text; 0 if none.
   std::chrono::milliseconds elapsed{};     ///< Accepted → ended.
+  nano_units cost = 0;                     ///< Of all its tries, those lost in flight included.
+  charge_basis basis = charge_basis::none;  ///< `reserved` if any part of `cost` is.
+  std::uint64_t charged_tokens = 0;        ///< What token budgets were charged with.
+  std::uint32_t lost_in_flight = 0;        ///< Tries that a former process had sent and not seen the end of.
+  bool is_known = false;                   ///< From the ledger: paid by a former process, not asked again.
   REGATTA_MESSAGE(prompt_ended, race, worker, round, attempt, outcome, text, finish_reason, response_id, usage, error,
-                  http_status, tries, first_text, elapsed);
+                  http_status, tries, first_text, elapsed, cost, basis, charged_tokens, lost_in_flight, is_known);
 };
 
 /// race -> gateway: end every call of this race (or of one worker, if named). Answered by `prompts_withdrawn` when

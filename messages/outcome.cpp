@@ -36,10 +36,30 @@ bool is_final(llm_outcome x) {
     case llm_outcome::budget_exhausted:
     case llm_outcome::program_failed:
     case llm_outcome::cancelled:
+    case llm_outcome::quota_exhausted:
+    case llm_outcome::provider_stopped:
       return true;
     default:
       return false;
   }
+}
+
+bool may_fall_back(llm_outcome x) {
+  switch (x) {
+    case llm_outcome::bad_request:
+    case llm_outcome::unauthorized:
+    case llm_outcome::context_too_long:
+    case llm_outcome::quota_exhausted:
+    case llm_outcome::provider_stopped:
+    case llm_outcome::program_failed:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_paid_answer(llm_outcome x) {
+  return has_text(x) || x == llm_outcome::empty || x == llm_outcome::refused;
 }
 
 }  // namespace regatta

@@ -30,7 +30,9 @@ struct worker_spec {
   std::uint32_t number = 0;   ///< From 1.
   std::uint32_t variant = 0;  ///< Index into the stage's variants.
   model_choice choice;
-  REGATTA_FIELDS(worker, number, variant, choice);
+  /// Asked in this order once the choice before is gone for good (key refused, unknown model, quota spent).
+  std::vector<model_choice> fallbacks;
+  REGATTA_FIELDS(worker, number, variant, choice, fallbacks);
 };
 
 /// Everything a race is made of.
@@ -47,7 +49,16 @@ struct race_spec {
   std::vector<std::string> keep;       ///< Artifacts of the candidate to copy out.
   std::chrono::seconds deadline{0};    ///< From start; 0: none.
   std::string run_dir;                 ///< Absolute path on the coordinator's host.
-  REGATTA_FIELDS(race, stage, problem, workers, rounds, accept, on_duplicate, device, limits, keep, deadline, run_dir);
+  spending_limits budget;              ///< Of this race alone. 0: no limit.
+  REGATTA_FIELDS(race, stage, problem, workers, rounds, accept, on_duplicate, device, limits, keep, deadline, run_dir,
+                 budget);
+};
+
+/// An evaluation that is on record already; its candidate is not run again.
+struct known_evaluation {
+  source_digest digest;
+  evaluation result;
+  REGATTA_FIELDS(digest, result);
 };
 
 /// Where a worker goes on: round 1 with no error, or what it had reached.
@@ -55,8 +66,10 @@ struct worker_progress {
   std::uint32_t round = 1;
   std::string error_context;    ///< What the next prompt says of the last failure; empty in round 1.
   std::string last_code;        ///< The candidate that failed, for the repair prompt.
-  std::vector<source_digest> own_digests;  ///< What this worker has already tried.
-  REGATTA_FIELDS(round, error_context, last_code, own_digests);
+  std::vector<source_digest> own_digests;  ///< What this worker has already tried in earlier rounds.
+  std::uint32_t fallback = 0;  ///< 0: its own choice; n: the n-th of its fallbacks.
+  std::vector<known_evaluation> evaluated;  ///< In the current round, by a former start; counts for this round only.
+  REGATTA_FIELDS(round, error_context, last_code, own_digests, fallback, evaluated);
 };
 
 /// race -> node agent: start this worker. Answered by `accepted` or `ec::refused` (draining, cancelled race).

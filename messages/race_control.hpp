@@ -3,13 +3,16 @@
 /// Beginning, stopping and closing a race: user, coordinator, race, store and event sinks.
 #pragma once
 
+#include "messages/dedup.hpp"
 #include "messages/event.hpp"
 #include "messages/fields.hpp"
 #include "messages/ids.hpp"
 #include "messages/race.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace regatta {
 
@@ -28,10 +31,34 @@ struct committed {
   REGATTA_MESSAGE(committed, race, seq, artifact_path);
 };
 
-/// user -> coordinator: begin. Answered by `accepted`, or `ec::already_exists`, `ec::refused`, `ec::invalid_config`.
+/// Where one worker of a resumed race stands.
+struct worker_standing {
+  worker_id worker;
+  std::uint32_t starts = 0;  ///< By former processes; the next one is this plus one.
+  worker_progress progress;
+  bool has_ended = false;    ///< For good: rounds spent, retired. It is not started again.
+  worker_end end = worker_end::crashed;  ///< Only if `has_ended`.
+  std::string reason;
+  REGATTA_FIELDS(worker, starts, progress, has_ended, end, reason);
+};
+
+/// Where a race stands, as its record on disk tells.
+struct race_standing {
+  std::uint64_t last_seq = 0;
+  std::uint32_t resumes = 0;  ///< Before this one.
+  std::vector<worker_standing> workers;
+  std::vector<settled_candidate> candidates;
+  race_ended totals;          ///< Only its counters and sums.
+  std::uint32_t replies = 0;  ///< Paid replies on disk.
+  REGATTA_FIELDS(last_seq, resumes, workers, candidates, totals, replies);
+};
+
+/// user -> coordinator: begin, or go on where `standing` says. Answered by `accepted`, or `ec::already_exists`,
+/// `ec::refused`, `ec::invalid_config`.
 struct start_race {
   race_spec spec;
-  REGATTA_MESSAGE(start_race, spec);
+  std::optional<race_standing> standing;
+  REGATTA_MESSAGE(start_race, spec, standing);
 };
 
 /// user -> coordinator -> race: stop cleanly. Idempotent; the race then ends as `race_end::cancelled`.

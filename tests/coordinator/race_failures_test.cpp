@@ -28,7 +28,7 @@ bool race_without(race_house& house, std::string_view victim, std::uint32_t nth)
   // worker_01 last, so that the others are at work when it passes.
   std::ranges::reverse(spec.workers);
   spec.deadline = 60s;
-  caf::anon_send(house.coordinator, start_race{std::move(spec)});
+  caf::anon_send(house.coordinator, start_race{std::move(spec), {}});
   const bool was_ended = house.end_at_turn(victim, nth);
   house.sched.run();
   house.pass(90s);
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_crashed_worker_is_started_again_at_the_round_it_had_reach
     again.llm->answer = [](const prompt& x) {
       return says_code(x.round < 3 ? "fail = " + std::to_string(x.round) : "x = 'pass'");
     };
-    caf::anon_send(again.coordinator, start_race{again.spec(1)});
+    caf::anon_send(again.coordinator, start_race{again.spec(1), {}});
     if (!again.end_at_turn("worker", nth)) {
       break;
     }
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_crashed_worker_is_started_again_at_the_round_it_had_reach
 BOOST_AUTO_TEST_CASE(a_worker_that_always_crashes_is_started_three_times) {
   race_house house{path::direct};
   house.llm->answer = [](const prompt&) { return holds(); };
-  caf::anon_send(house.coordinator, start_race{house.spec(1)});
+  caf::anon_send(house.coordinator, start_race{house.spec(1), {}});
   for (std::uint32_t i = 0; i < worker_starts; ++i) {
     BOOST_REQUIRE(house.end_at_turn("worker", 0));
   }

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(any_order_of_events_has_one_decision_and_one_end) {
       house.llm->answer = [=](const prompt& x) { return drawn_reply(seed, x); };
       auto spec = house.spec(1 + seed % 7);
       spec.deadline = 30s;
-      caf::anon_send(house.coordinator, start_race{spec});
+      caf::anon_send(house.coordinator, start_race{spec, {}});
       if (seed % 5 == 0) {
         house.run_shuffled(seed, seed);
         caf::anon_send(house.coordinator, stop_race{spec.race, "test"});

@@ -271,11 +271,11 @@ BOOST_DATA_TEST_CASE(late_and_repeated_messages_change_nothing, both, way) {
   house.tell(house.coordinator, winner{race, w1, 1, 1, source_digest{"x"}, "code",
                                        ended_as(run{}, outcome::exited, claim::sentinel).result});
   house.tell(house.coordinator,
-             prompt_ended{race, w1, 1, 1, llm_outcome::replied, "late", "", "", {}, "", 0, 1, {}, {}});
+             prompt_ended{race, w1, 1, 1, llm_outcome::replied, "late", "", "", {}, "", 0, 1, {}, {}, 0, {}, 0, 0, false});
   house.tell(house.coordinator, node_quiet{race, node_id{"n1"}});
   house.tell(house.coordinator, worker_ended{race, w1, 1, worker_end::crashed, "late"});
   house.tell(house.agents.at(node_id{"n1"}),
-             prompt_ended{race, w1, 9, 9, llm_outcome::replied, "late", "", "", {}, "", 0, 1, {}, {}});
+             prompt_ended{race, w1, 9, 9, llm_outcome::replied, "late", "", "", {}, "", 0, 1, {}, {}, 0, {}, 0, 0, false});
   BOOST_TEST(house.log->events.size() == before);
   BOOST_TEST(only_end(house).end == race_end::won);
 }
@@ -293,7 +293,7 @@ BOOST_DATA_TEST_CASE(what_cannot_be_raced_is_refused_by_name, both, way) {
   BOOST_TEST(refusal(twice) == "invalid_config: workers: id \"worker_01\" is empty or given twice");
   BOOST_REQUIRE(house.start(house.spec(1)));
   BOOST_TEST(refusal(house.spec(1)) == "already_exists: run_1");
-  const auto unknown = house.ask<accepted>(house.coordinator, prompt{race_id{"other"}, w1, 1, 1, {}, "", "", 0});
+  const auto unknown = house.ask<accepted>(house.coordinator, prompt{race_id{"other"}, w1, 1, 1, {}, "", "", 0, {}});
   BOOST_TEST(code_of(unknown.error()) == ec::unknown_race);
 }
 

@@ -57,9 +57,9 @@ BOOST_AUTO_TEST_CASE(sixteen_workers_race_and_everything_ends) {
     spec.race = race_id{"run_1"};
     spec.stage.variants = {"v"};
     for (std::uint32_t i = 1; i <= 16; ++i) {
-      spec.workers.push_back({make_worker_id(i), i, 0, {}});
+      spec.workers.push_back({make_worker_id(i), i, 0, {}, {}});
     }
-    caf::anon_send(coordinator, start_race{spec});
+    caf::anon_send(coordinator, start_race{spec, {}});
     BOOST_REQUIRE(is_closed.wait_for(30s) == std::future_status::ready);
     caf::anon_send_exit(coordinator, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(store, caf::exit_reason::user_shutdown);

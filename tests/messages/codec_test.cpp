@@ -31,7 +31,7 @@ struct wrong {
 BOOST_AUTO_TEST_SUITE(codec)
 
 BOOST_AUTO_TEST_CASE(a_message_survives_the_round_trip) {
-  prompt sent{race_id{"r"}, worker_id{"worker_01"}, 2, 1, {}, "sys", "user ✓"};
+  prompt sent{race_id{"r"}, worker_id{"worker_01"}, 2, 1, {}, "sys", "user ✓", 0, {}};
   sent.choice.temperature = 0.25;
   const auto got = decode<prompt>(encode(sent));
   BOOST_REQUIRE(got);

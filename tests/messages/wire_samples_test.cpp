@@ -37,6 +37,12 @@ std::string sample_of(std::string_view kind, const std::string& now) {
 
 /// Every key of `old` is in `now` with the same value; `now` may have more.
 void check_contains(const nlohmann::json& now, const nlohmann::json& old, const std::string& where) {
+  if (old.is_array() && now.is_array() && old.size() == now.size()) {
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      check_contains(now.at(i), old.at(i), where + "[" + std::to_string(i) + "]");
+    }
+    return;
+  }
   if (!old.is_object()) {
     BOOST_TEST(now.dump() == old.dump(), where);
     return;

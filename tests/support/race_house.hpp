@@ -96,7 +96,7 @@ public:
     return out;
   }
 
-  caf::expected<accepted> start(race_spec x) { return ask<accepted>(coordinator, start_race{std::move(x)}); }
+  caf::expected<accepted> start(race_spec x) { return ask<accepted>(coordinator, start_race{std::move(x), {}}); }
 
   /// Runs pending jobs, at most so many, in an order drawn from `seed`.
   void run_shuffled(std::uint32_t seed, std::uint32_t most = 1'000'000) {

@@ -53,8 +53,16 @@ struct scripted_llm_state {
 };
 
 inline prompt_ended ended_as(const prompt& msg, const llm_answer& x) {
-  prompt_ended out{msg.race, msg.worker, msg.round, msg.attempt, x.outcome, x.text, "stop",
-                   "",       {},         x.error,   0,           1,         {},     {}};
+  prompt_ended out;
+  out.race = msg.race;
+  out.worker = msg.worker;
+  out.round = msg.round;
+  out.attempt = msg.attempt;
+  out.outcome = x.outcome;
+  out.text = x.text;
+  out.finish_reason = "stop";
+  out.error = x.error;
+  out.tries = 1;
   out.usage.input_tokens = 10;
   out.usage.output_tokens = x.text.size();
   return out;

@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(the_status_counts_first) {
   BOOST_TEST(outcome(401, R"({"error":{"type":"server_error"}})") == llm_outcome::unauthorized);
   BOOST_TEST(outcome(429, R"({"error":{"code":"429","type":"throttling_error","param":"None"}})") ==
              llm_outcome::rate_limited);
-  BOOST_TEST(outcome(429, R"({"error":{"code":"insufficient_quota"}})") == llm_outcome::budget_exhausted);
+  BOOST_TEST(outcome(429, R"({"error":{"code":"insufficient_quota"}})") == llm_outcome::quota_exhausted);
   BOOST_TEST(outcome(400, R"({"error":{"code":400,"type":"BadRequestError"}})") == llm_outcome::bad_request);
   BOOST_TEST(outcome(400, R"({"error":{"code":"400","message":"litellm.ContextWindowExceededError: x"}})") ==
              llm_outcome::context_too_long);

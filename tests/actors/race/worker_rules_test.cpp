@@ -16,7 +16,7 @@ struct one_worker {
   static spawn_worker job() {
     spawn_worker out;
     out.race = race_id{"run_1"};
-    out.spec = {worker_id{"worker_01"}, 1, 0, {"p", "m", {}, {}, 0, ""}};
+    out.spec = {worker_id{"worker_01"}, 1, 0, {"p", "m", {}, {}, 0, ""}, {}};
     out.stage.variants = {"v"};
     out.problem.text = "class Model: pass\n";
     out.rounds = 3;
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_checker_that_cannot_be_had_is_our_failure_and_ends_by_nam
 
 BOOST_AUTO_TEST_CASE(a_later_start_goes_on_where_the_former_was) {
   auto later = job();
-  later.progress = {3, "RUN_FAIL: x", "old = 1\n", {}};
+  later.progress = {3, "RUN_FAIL: x", "old = 1\n", {}, 0, {}};
   worker_rules again{later};
   again.begin(t0);
   const auto effects = again.take_effects();

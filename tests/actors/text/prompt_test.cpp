@@ -82,7 +82,7 @@ const std::string small_problem = "class Model: ...\ndef get_inputs(): return []
 BOOST_AUTO_TEST_SUITE(prompts)
 
 BOOST_AUTO_TEST_CASE(prompts_are_word_for_word_what_was_reviewed) {
-  const worker_progress second{2, "RUN_FAIL: exit status 1\nSTDOUT_TAIL:\n{oops}\n", "x = 1\n", {}};
+  const worker_progress second{2, "RUN_FAIL: exit status 1\nSTDOUT_TAIL:\n{oops}\n", "x = 1\n", {}, 0, {}};
   check_snapshot("kernel_round_1.txt", render_prompt(shipped("kernel"), 0, {}, problem_of(small_problem)));
   check_snapshot("kernel_round_2.txt", render_prompt(shipped("kernel"), 3, second, problem_of(small_problem)));
   check_snapshot("extract_round_1.txt", render_prompt(shipped("extract"), 1, {}, problem_of(small_problem)));
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(prompts_are_word_for_word_what_was_reviewed) {
 
 BOOST_AUTO_TEST_CASE(the_parts_come_in_their_order) {
   const own_stage files;
-  const worker_progress progress{3, "\n  failed\n\n", "a = 1", {}};
+  const worker_progress progress{3, "\n  failed\n\n", "a = 1", {}, 0, {}};
   BOOST_TEST(render_prompt(*files.load(), 1, progress, problem_of("P\n")) ==
              "Second\nline.\n\nBody {x} %s.\n\nATTEMPT: 3\n\nERROR_CONTEXT:\nfailed\n\nPREVIOUS_CANDIDATE:\n"
              "```python\na = 1\n```\n\nPROBLEM_FILE_CONTENT:\nP\n");
