@@ -58,6 +58,8 @@ caf::error check_provider(const provider_config& provider) {
   switch (provider.kind) {
     case provider_kind::responses:
     case provider_kind::chat:
+    case provider_kind::anthropic:
+    case provider_kind::relay:
       return check_http(provider);
     case provider_kind::command:
       return provider.argv.empty() ? wrong(provider, "argv", "nothing", "a program and its arguments") : caf::error{};
