@@ -247,6 +247,9 @@ void run_directory::on(const event&, const runner_up& body) {
 
 void run_directory::on(const event&, const race_cancelled&) {}
 
+/// The files of its former process stand; what follows is added to them.
+void run_directory::on(const event&, const race_resumed&) {}
+
 void run_directory::on(const event&, const race_ended& body) {
   files_.put("orchestrator/summary.json", summary_json(race_, body), file_care::lasting);
 }

@@ -48,6 +48,7 @@ private:
   void on(const event& x, const runner_up& body);
   void on(const event& x, const race_cancelled& body);
   void on(const event& x, const race_ended& body);
+  void on(const event& x, const race_resumed& body);
 
   void log(const event& x);
   void put_state(const worker_id& worker);
