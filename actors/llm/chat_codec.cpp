@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/llm/chat_codec.hpp"
 
-#include "actors/llm/json_codec.hpp"
-#include "actors/llm/responses_codec.hpp"
+#include "actors/llm/wire_codec.hpp"
+#include "actors/llm/wire_request.hpp"
 
 namespace regatta {
 
 namespace {
 
-void fail_with(reply_so_far& reply, const provider_error& error) {
-  reply.failure = classify(200, error);
-  reply.error = describe(0, error);
-  reply.is_closed = true;
-}
-
 /// Usage may come on every chunk, growing: the last one counts.
-void read_usage(const json::value& usage, token_usage& out) {
+void read_chat_usage(const json::value& usage, token_usage& out) {
   if (!usage.is_object()) {
     return;
   }
@@ -56,7 +50,7 @@ void read_choice(const json::value& choice, reply_so_far& reply) {
   reply.is_cut = finish == "length" || finish == "max_tokens";
   reply.is_filtered = finish == "content_filter";
   if (finish == "error") {
-    fail_with(reply, {"", "", "finish_reason: error"});
+    wire::fail_with(reply, {"", "", "finish_reason: error"});
   }
 }
 
@@ -78,8 +72,15 @@ void read_chunk(const json::value& chunk, reply_so_far& reply) {
   if (reply.response_id.empty()) {
     reply.response_id = json::text(chunk, "id");
   }
-  read_usage(json::at(chunk, "usage"), reply.usage);
+  read_chat_usage(json::at(chunk, "usage"), reply.usage);
   read_choices(chunk, reply);
+}
+
+/// KernelAgent's: always for gpt-5, for o1 and o3, never for o4-mini.
+std::string chat_effort(const model_choice& choice, const provider_config& provider) {
+  const std::string_view model = choice.model;
+  const bool takes_it = model.starts_with("gpt-5") || model.starts_with("o1") || model.starts_with("o3");
+  return choice.reasoning_effort.empty() && provider.reasoning_extras && takes_it ? "high" : choice.reasoning_effort;
 }
 
 }  // namespace
@@ -88,11 +89,7 @@ std::string chat_request(const prompt& ask, const provider_config& provider) {
   json::value body{{"model", ask.choice.model},
                    {"stream", true},
                    {"stream_options", {{"include_usage", true}}},
-                   {"messages", json::value::array()}};
-  if (!ask.system.empty()) {
-    body["messages"].push_back({{"role", "system"}, {"content", ask.system}});
-  }
-  body["messages"].push_back({{"role", "user"}, {"content", ask.user}});
+                   {"messages", wire::messages_of(ask)}};
   const bool is_reasoning = is_reasoning_model(ask.choice.model);
   if (const auto cap = output_cap_of(ask.choice, provider); cap != 0) {
     body[is_reasoning ? "max_completion_tokens" : "max_tokens"] = cap;
@@ -103,8 +100,8 @@ std::string chat_request(const prompt& ask, const provider_config& provider) {
   if (ask.choice.seed) {
     body["seed"] = *ask.choice.seed;
   }
-  if (!ask.choice.reasoning_effort.empty()) {
-    body["reasoning_effort"] = ask.choice.reasoning_effort;
+  if (const auto effort = chat_effort(ask.choice, provider); !effort.empty()) {
+    body["reasoning_effort"] = effort;
   }
   return json::to_text(body);
 }
@@ -113,35 +110,29 @@ bool read_chat_event(std::string_view data, reply_so_far& reply) {
   if (reply.is_closed) {
     return false;
   }
-  if (data == "[DONE]") {
+  if (wire::is_done_mark(data)) {
     reply.is_finished = true;
     reply.is_closed = true;
     return true;
   }
-  const auto chunk = json::parse(data);
-  if (!chunk.is_object()) {
-    reply.failure = llm_outcome::malformed;
-    reply.error = "a chunk's data is not a JSON object";
-    reply.is_closed = true;
+  const auto chunk = wire::object_in(data, reply);
+  if (!chunk) {
     return false;
   }
-  if (!json::at(chunk, "error").is_null()) {
-    fail_with(reply, json::error_in(chunk).value_or(provider_error{"", "", "error chunk"}));
+  if (wire::take_error(*chunk, reply)) {
     return true;
   }
-  read_chunk(chunk, reply);
-  return json::at(chunk, "choices").is_array();
+  read_chunk(*chunk, reply);
+  return json::at(*chunk, "choices").is_array();
 }
 
 void read_chat_body(std::string_view body, reply_so_far& reply) {
   const auto answer = json::parse(body);
-  if (!json::at(answer, "error").is_null()) {
-    return fail_with(reply, json::error_in(answer).value_or(provider_error{"", "", "error"}));
+  if (wire::take_error(answer, reply)) {
+    return;
   }
   if (!json::at(answer, "choices").is_array()) {
-    reply.failure = llm_outcome::malformed;
-    reply.error = "the answer is JSON, but not a chat completion";
-    return;
+    return wire::fail_malformed(reply, "the answer is JSON, but not a chat completion");
   }
   read_chunk(answer, reply);
   reply.is_finished = true;

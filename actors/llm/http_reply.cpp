@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/llm/http_reply.hpp"
 
+#include "actors/llm/anthropic_codec.hpp"
 #include "actors/llm/chat_codec.hpp"
 #include "actors/llm/error_body_codec.hpp"
+#include "actors/llm/relay_codec.hpp"
 #include "actors/llm/responses_codec.hpp"
 #include "actors/llm/utf8_text.hpp"
 #include "messages/limits.hpp"
@@ -21,17 +23,6 @@ constexpr std::size_t error_body_bytes = 64 * KiB;
 /// A whole JSON answer, with the same allowance as an event's.
 constexpr std::size_t json_body_bytes = sse_parser::max_event_bytes;
 
-std::string join_url(std::string base, std::string_view path) {
-  while (base.ends_with('/')) {
-    base.pop_back();
-  }
-  return base + std::string{path};
-}
-
-bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
-}
-
 std::string content_type_of(const header_list& headers) {
   for (const auto& [name, value] : headers) {
     if (name == "content-type") {
@@ -42,26 +33,6 @@ std::string content_type_of(const header_list& headers) {
 }
 
 }  // namespace
-
-http_request make_request(const prompt& ask, const provider_config& provider) {
-  const bool is_chat = provider.kind == provider_kind::chat;
-  http_request out;
-  out.url = join_url(provider.base_url, is_chat ? "/chat/completions" : "/responses");
-  out.body = is_chat ? chat_request(ask, provider) : responses_request(ask, provider);
-  out.headers = {{"Content-Type", "application/json"}, {"Accept", "text/event-stream, application/json"}};
-  bool has_authorization = false;
-  for (const auto& [name, value] : provider.headers) {
-    has_authorization = has_authorization || same_name(name, "authorization");
-    out.headers.emplace_back(name, value);
-  }
-  if (!provider.api_key.empty() && !has_authorization) {
-    out.headers.emplace_back("Authorization", "Bearer " + provider.api_key);
-  }
-  out.proxy = provider.proxy;
-  out.ca_file = provider.ca_file;
-  out.connect_timeout = provider.connect_timeout;
-  return out;
-}
 
 void http_reply::on_head(const exchange_head& head) {
   status_ = head.status;
@@ -76,6 +47,7 @@ bool http_reply::on_body(std::string_view bytes) {
     body_.append(bytes.substr(0, error_body_bytes - std::min(error_body_bytes, body_.size())));
     return false;
   }
+  start_ += bytes.substr(0, snippet_bytes - std::min(snippet_bytes, start_.size()));
   if (shape_ == body_shape::events) {
     return read_events(parser_.feed(bytes));
   }
@@ -97,9 +69,12 @@ void http_reply::keep_body(std::string_view bytes) {
 
 /// By its first character, not by Content-Type: servers send events as text/plain, and HTML with status 200.
 void http_reply::look_at_start() {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   auto start = std::string_view{body_};
-  if (start.starts_with("\xEF\xBB\xBF")) {
-    start.remove_prefix(3);
+  if (start.starts_with(byte_order_mark)) {
+    start.remove_prefix(byte_order_mark.size());
+  } else if (byte_order_mark.starts_with(start)) {
+    return;
   }
   const auto first = start.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) {
@@ -116,10 +91,7 @@ bool http_reply::read_events(const std::vector<sse_event>& events) {
   bool is_alive = false;
   for (const auto& event : events) {
     is_alive = take_event(event) || is_alive;
-    if (reply_.text.size() > reply_bytes) {
-      reply_.text.resize(whole_characters(std::string_view{reply_.text}.substr(0, reply_bytes)));
-      fail(llm_outcome::malformed, "the reply is larger than " + std::to_string(reply_bytes) + " bytes; cut");
-    }
+    cut_giant();
     if (reply_.failure) {
       break;
     }
@@ -130,9 +102,52 @@ bool http_reply::read_events(const std::vector<sse_event>& events) {
   return is_alive;
 }
 
+void http_reply::cut_giant() {
+  if (reply_.text.size() > reply_bytes) {
+    reply_.text.resize(whole_characters(std::string_view{reply_.text}.substr(0, reply_bytes)));
+    fail(llm_outcome::malformed, "the reply is larger than " + std::to_string(reply_bytes) + " bytes; cut");
+  }
+}
+
 bool http_reply::take_event(const sse_event& event) {
-  return wire_ == provider_kind::chat ? read_chat_event(event.data, reply_)
-                                      : read_responses_event(event.name, event.data, output_cap_, reply_);
+  switch (wire_) {
+    case provider_kind::responses:
+      return read_responses_event(event.name, event.data, output_cap_, reply_);
+    case provider_kind::chat:
+      return read_chat_event(event.data, reply_);
+    case provider_kind::anthropic:
+      return read_anthropic_event(event.name, event.data, reply_);
+    case provider_kind::relay:
+      return read_relay_event(event.data, reply_);
+    case provider_kind::command:
+    case provider_kind::replay:
+      break;
+  }
+  return false;
+}
+
+void http_reply::take_body() {
+  switch (wire_) {
+    case provider_kind::responses:
+      read_responses_body(body_, output_cap_, reply_);
+      break;
+    case provider_kind::chat:
+      read_chat_body(body_, reply_);
+      break;
+    case provider_kind::anthropic:
+      read_anthropic_body(body_, reply_);
+      break;
+    case provider_kind::relay:
+      read_relay_body(body_, reply_);
+      break;
+    case provider_kind::command:
+    case provider_kind::replay:
+      break;
+  }
+  if (reply_.failure == llm_outcome::malformed) {
+    reply_.error += ": " + start_;
+  }
+  cut_giant();
 }
 
 void http_reply::fail(llm_outcome outcome, std::string error) {
@@ -147,7 +162,7 @@ try_result http_reply::on_end(const exchange_ended& end) {
   if (is_good_status && shape_ == body_shape::events && !is_settled()) {
     read_events(parser_.finish());
   } else if (is_good_status && shape_ == body_shape::json && !is_settled() && end.how == exchange_end::complete) {
-    wire_ == provider_kind::chat ? read_chat_body(body_, reply_) : read_responses_body(body_, output_cap_, reply_);
+    take_body();
   } else if (!is_good_status && status_ != 0) {
     judge_error_status();
   }
@@ -178,8 +193,9 @@ try_result http_reply::judge(const exchange_ended& end) {
     out.error = reply_.error;
   } else if (reply_.is_finished && reply_.has_content) {
     out.outcome = judge_finished();
-    out.error = out.outcome == llm_outcome::refused ? reply_.refusal : std::string{};
-    if (out.outcome == llm_outcome::empty) {
+    if (out.outcome == llm_outcome::refused) {
+      out.error = reply_.refusal.empty() ? reply_.finish_reason : reply_.refusal;
+    } else if (out.outcome == llm_outcome::empty) {
       out.error = reply_.has_reasoning ? "reasoning and no text: raise max_output_tokens" : "no text";
     }
   } else if (end.how != exchange_end::complete && end.how != exchange_end::cancelled) {
@@ -191,7 +207,7 @@ try_result http_reply::judge(const exchange_ended& end) {
     out.error = "the stream ended before the reply did";
   } else {
     out.outcome = llm_outcome::malformed;
-    out.error = "not a reply (content type " + content_type_of(headers_) + "): " + body_.substr(0, snippet_bytes);
+    out.error = "not a reply (content type " + content_type_of(headers_) + "): " + start_;
   }
   return out;
 }
@@ -200,7 +216,7 @@ llm_outcome http_reply::judge_finished() {
   if (reply_.is_filtered || !reply_.refusal.empty()) {
     return llm_outcome::refused;
   }
-  if (reply_.text.find_first_not_of(" \t\r\n") == std::string::npos) {
+  if (!has_readable(reply_.text)) {
     return llm_outcome::empty;
   }
   return reply_.is_cut ? llm_outcome::truncated : llm_outcome::replied;

@@ -7,14 +7,12 @@
 #include "actors/llm/reply.hpp"
 #include "actors/llm/sse_parser.hpp"
 #include "actors/llm/transport.hpp"
+#include "actors/llm/wire_request.hpp"
 
 #include <string>
 #include <string_view>
 
 namespace regatta {
-
-/// Where and how to ask. The key stands in the Authorization header, and only there.
-http_request make_request(const prompt& ask, const provider_config& provider);
 
 class http_reply {
 public:
@@ -41,6 +39,8 @@ private:
 
   bool read_events(const std::vector<sse_event>& events);
   bool take_event(const sse_event& event);
+  void take_body();
+  void cut_giant();
   void look_at_start();
   void keep_body(std::string_view bytes);
   void fail(llm_outcome outcome, std::string error);
@@ -53,7 +53,8 @@ private:
   std::uint32_t status_ = 0;
   header_list headers_;
   body_shape shape_ = body_shape::unknown;
-  std::string body_;  ///< Until its shape is known; then only if JSON, foreign, or an error's.
+  std::string start_;  ///< Of a good answer; shown if it turns out to be no reply.
+  std::string body_;   ///< Until its shape is known; then only if JSON, foreign, or an error's.
   sse_parser parser_;
   reply_so_far reply_;
 };

@@ -29,20 +29,27 @@ bool says_too_long(const provider_error& error) {
          has_any(lower(error.message),
                  {"contextwindowexceedederror", "maximum context length", "context_length_exceeded",
                   "exceeds the context window", "exceed the context window", "exceeds the available context size",
-                  "prompt is too long", "input is too long"});
+                  "prompt is too long", "input is too long", "exceed context limit"});
+}
+
+/// Anthropic says 400 of an account without credit, LiteLLM of a key whose budget is spent.
+bool says_spent(const provider_error& error) {
+  return has_any(lower(error.code + " " + error.type), {"insufficient_quota", "billing", "budget_exceeded"}) ||
+         has_any(lower(error.message), {"credit balance is too low"});
 }
 
 bool says_filtered(const std::string& words) {
   return has_any(words, {"content_filter", "content_policy", "contentpolicyviolation"});
 }
 
-llm_outcome by_client_status(std::uint32_t status, const std::string& words) {
+llm_outcome by_client_status(std::uint32_t status, const provider_error& error) {
+  const auto words = lower(error.code + " " + error.type);
   switch (status) {
     case 401:
     case 403:
       return llm_outcome::unauthorized;
     case 402:
-      return llm_outcome::budget_exhausted;
+      return llm_outcome::quota_exhausted;
     case 408:
     case 409:
     case 425:
@@ -50,7 +57,12 @@ llm_outcome by_client_status(std::uint32_t status, const std::string& words) {
     case 413:
       return llm_outcome::context_too_long;
     case 429:
-      return has_any(words, {"insufficient_quota"}) ? llm_outcome::budget_exhausted : llm_outcome::rate_limited;
+      return has_any(words, {"insufficient_quota"}) ? llm_outcome::quota_exhausted : llm_outcome::rate_limited;
+    case 400:
+      if (says_spent(error)) {
+        return llm_outcome::quota_exhausted;
+      }
+      [[fallthrough]];
     default:
       return says_filtered(words) ? llm_outcome::refused : llm_outcome::bad_request;
   }
@@ -59,8 +71,9 @@ llm_outcome by_client_status(std::uint32_t status, const std::string& words) {
 llm_outcome by_words(const std::string& words) {
   using enum llm_outcome;
   static constexpr std::pair<std::string_view, llm_outcome> table[] = {
-      {"insufficient_quota", budget_exhausted},
-      {"billing", budget_exhausted},
+      {"insufficient_quota", quota_exhausted},
+      {"billing", quota_exhausted},
+      {"budget_exceeded", quota_exhausted},
       {"rate_limit", rate_limited},
       {"ratelimit", rate_limited},
       {"throttling", rate_limited},
@@ -70,6 +83,7 @@ llm_outcome by_words(const std::string& words) {
       {"content_filter", refused},
       {"content_policy", refused},
       {"contentpolicyviolation", refused},
+      {"request_too_large", context_too_long},
       {"invalid_request", bad_request},
       {"badrequest", bad_request},
       {"bad_request", bad_request},
@@ -98,12 +112,12 @@ llm_outcome classify(std::uint32_t status, const provider_error& error) {
   if (says_too_long(error) && status != 401 && status != 403 && status != 429) {
     return llm_outcome::context_too_long;
   }
-  const auto words = lower(error.code + " " + error.type);
   const auto told = status >= 400 ? status : status_in(error.code);
   if (told >= 500) {
     return llm_outcome::overloaded;
   }
-  return told >= 400 || (status >= 300 && status < 400) ? by_client_status(told, words) : by_words(words);
+  return told >= 400 || (status >= 300 && status < 400) ? by_client_status(told, error)
+                                                        : by_words(lower(error.code + " " + error.type));
 }
 
 std::string describe(std::uint32_t status, const provider_error& error) {

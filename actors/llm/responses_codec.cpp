@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/llm/responses_codec.hpp"
 
-#include "actors/llm/json_codec.hpp"
+#include "actors/llm/wire_codec.hpp"
+#include "actors/llm/wire_request.hpp"
 
 namespace regatta {
 
@@ -14,22 +15,11 @@ void add_extras(json::value& body, const model_choice& choice, const provider_co
     body["reasoning"] = {{"effort", choice.reasoning_effort.empty() ? "high" : choice.reasoning_effort}};
   }
   if (has_extras) {
-    body["text"] = {{"format", {{"type", "text"}}}};
-    if (choice.model.starts_with("gpt-5")) {
-      body["text"]["verbosity"] = "high";
-    } else if (choice.model.starts_with("o4-mini")) {
-      body["text"]["verbosity"] = "medium";
-    }
+    body["text"] = wire::text_extras(choice.model);
   }
 }
 
-void fail_with(reply_so_far& reply, const provider_error& error) {
-  reply.failure = classify(200, error);
-  reply.error = describe(0, error);
-  reply.is_closed = true;
-}
-
-void read_usage(const json::value& usage, token_usage& out) {
+void read_responses_usage(const json::value& usage, token_usage& out) {
   if (!usage.is_object()) {
     return;
   }
@@ -60,15 +50,15 @@ void read_output(const json::value& output, reply_so_far& reply) {
 void read_response(const json::value& response, std::string_view fallback_status, std::uint32_t output_cap,
                    reply_so_far& reply) {
   read_output(json::at(response, "output"), reply);
-  read_usage(json::at(response, "usage"), reply.usage);
-  if (!json::at(response, "error").is_null() || fallback_status == "failed") {
-    return fail_with(reply, json::error_in(response).value_or(provider_error{"", "", "response failed"}));
+  read_responses_usage(json::at(response, "usage"), reply.usage);
+  if (wire::take_error(response, reply)) {
+    return;
   }
   auto status = json::text(response, "status");
   // `queued` and `in_progress` of a finished response are stale.
   status = status == "incomplete" || status == "failed" || status == "cancelled" ? status : fallback_status;
-  if (status == "failed" || status == "cancelled") {
-    return fail_with(reply, {"", "", "response " + status});
+  if (status == "failed" || status == "cancelled" || fallback_status == "failed") {
+    return wire::fail_with(reply, {"", "", "response " + (status == "cancelled" ? status : "failed")});
   }
   const auto reason = json::text(json::at(response, "incomplete_details"), "reason");
   const bool is_over_cap = output_cap != 0 && reply.usage.output_tokens.value_or(0) >= output_cap;
@@ -101,24 +91,11 @@ bool read_typed(const std::string& type, const json::value& event, std::uint32_t
 
 }  // namespace
 
-bool is_reasoning_model(std::string_view model) {
-  const bool is_o = model.size() >= 2 && model[0] == 'o' && model[1] >= '0' && model[1] <= '9';
-  return is_o || model.starts_with("gpt-5");
-}
-
-std::uint32_t output_cap_of(const model_choice& choice, const provider_config& provider) {
-  return choice.max_output_tokens != 0 ? choice.max_output_tokens : provider.max_output_tokens;
-}
-
 std::string responses_request(const prompt& ask, const provider_config& provider) {
   json::value body{{"model", ask.choice.model},
                    {"stream", true},
                    {"store", provider.store_responses},
-                   {"input", json::value::array()}};
-  if (!ask.system.empty()) {
-    body["input"].push_back({{"role", "system"}, {"content", ask.system}});
-  }
-  body["input"].push_back({{"role", "user"}, {"content", ask.user}});
+                   {"input", wire::messages_of(ask)}};
   if (const auto cap = output_cap_of(ask.choice, provider); cap != 0) {
     body["max_output_tokens"] = cap;
   }
@@ -133,42 +110,41 @@ bool read_responses_event(std::string_view name, std::string_view data, std::uin
   if (reply.is_closed) {
     return false;
   }
-  if (data == "[DONE]") {
+  if (wire::is_done_mark(data)) {
     reply.is_closed = true;
     return true;
   }
-  const auto event = json::parse(data);
-  if (!event.is_object()) {
-    reply.failure = llm_outcome::malformed;
-    reply.error = "an event's data is not a JSON object";
-    reply.is_closed = true;
+  const auto event = wire::object_in(data, reply);
+  if (!event) {
     return false;
   }
-  auto type = json::text(event, "type");
+  auto type = json::text(*event, "type");
   type = type.empty() ? std::string{name} : type;
-  const bool is_error = type == "error" || type == "response.error" ||
-                        (!type.starts_with("response.") && !json::at(event, "error").is_null());
-  if (is_error) {
-    fail_with(reply, json::error_in(event).value_or(provider_error{"", "", "error event"}));
+  if (type == "error" || type == "response.error") {
+    // Some have code and message at the top, some in `error`.
+    wire::fail_with(reply, json::error_in(*event).value_or(provider_error{"", "", type}));
     return true;
   }
-  return read_typed(type, event, output_cap, reply);
+  if (!type.starts_with("response.") && wire::take_error(*event, reply)) {
+    return true;
+  }
+  return read_typed(type, *event, output_cap, reply);
 }
 
 void read_responses_body(std::string_view body, std::uint32_t output_cap, reply_so_far& reply) {
   const auto response = json::parse(body);
-  if (!json::at(response, "output").is_array() && json::at(response, "error").is_null()) {
-    reply.failure = llm_outcome::malformed;
-    reply.error = "the answer is JSON, but not a response";
+  if (wire::take_error(response, reply)) {
     return;
+  }
+  if (!json::at(response, "output").is_array()) {
+    return wire::fail_malformed(reply, "the answer is JSON, but not a response");
   }
   reply.has_content = true;
   reply.response_id = json::text(response, "id");
   const auto status = json::text(response, "status");
   read_response(response, status.empty() ? "completed" : status, output_cap, reply);
   if (status == "queued" || status == "in_progress") {
-    reply.failure = llm_outcome::malformed;
-    reply.error = "the response is not finished: " + status;
+    wire::fail_malformed(reply, "the response is not finished: " + status);
   }
 }
 

@@ -22,10 +22,4 @@ bool read_responses_event(std::string_view name, std::string_view data, std::uin
 /// A whole answer in one JSON body.
 void read_responses_body(std::string_view body, std::uint32_t output_cap, reply_so_far& reply);
 
-/// The output limit of a call: the worker's own, else the provider's.
-std::uint32_t output_cap_of(const model_choice& choice, const provider_config& provider);
-
-/// gpt-5… and o<digit>… : no temperature, `max_completion_tokens`, reasoning extras.
-bool is_reasoning_model(std::string_view model);
-
 }  // namespace regatta

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace regatta {
 
@@ -95,6 +96,27 @@ std::string_view text_tail(std::string_view text, std::size_t size) {
     text.remove_prefix(1);
   }
   return text;
+}
+
+bool has_readable(std::string_view text) {
+  // U+00A0, U+200B to U+200F, U+2028, U+2029, U+2060, U+3000, U+FEFF, U+FFFD.
+  static constexpr std::string_view unseen[] = {"\xC2\xA0",     "\xE2\x80\x8B", "\xE2\x80\x8C", "\xE2\x80\x8D",
+                                                "\xE2\x80\x8E", "\xE2\x80\x8F", "\xE2\x80\xA8", "\xE2\x80\xA9",
+                                                "\xE2\x81\xA0", "\xE3\x80\x80", "\xEF\xBB\xBF", replacement};
+  while (!text.empty()) {
+    const auto byte = static_cast<std::uint8_t>(text.front());
+    if (byte <= 0x20 || byte == 0x7F) {
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto* const found =
+        std::find_if(std::begin(unseen), std::end(unseen), [&](auto mark) { return text.starts_with(mark); });
+    if (found == std::end(unseen)) {
+      return true;
+    }
+    text.remove_prefix(found->size());
+  }
+  return false;
 }
 
 std::string presentable(std::string_view text, std::string_view secret) {

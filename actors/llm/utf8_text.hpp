@@ -18,6 +18,10 @@ std::size_t whole_characters(std::string_view bytes);
 /// The last `size` bytes at most, beginning at a character.
 std::string_view text_tail(std::string_view text, std::size_t size);
 
+/// False if there is nothing but blanks, control characters, marks without a width and U+FFFD: a text that brings
+/// nothing.
+bool has_readable(std::string_view text);
+
 /// For error texts: `secret` blanked out wherever it stands, UTF-8 repaired, control characters (line ends too)
 /// replaced by spaces, cut to 2,000 bytes.
 std::string presentable(std::string_view text, std::string_view secret);

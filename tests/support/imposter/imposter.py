@@ -26,16 +26,19 @@ SCRIPT.json: {"rules": [RULE, …]}. A call is answered by the first rule that f
         {"hex": "f09f"}                  any bytes
         {"text": "…", "cut": [3, 7]}     in pieces that end at these byte positions, 5 ms apart
         {"text": "…", "drip_ms": 2}      byte by byte
+        {"text": "…", "repeat": 1000}    that often, each time in a piece of its own
         {"pause_ms": 500}                silence
         {"stall": true}                  nothing more, for ever
         {"reset": true}                  TCP reset (HTTP/2: RST_STREAM with INTERNAL_ERROR)
         {"close": true}                  the connection ends without the body's end
-        {"chat": {…}} {"responses": {…}} a whole honest stream of that wire, see below
+        {"chat": {…}} {"responses": {…}} {"messages": {…}}   a whole honest stream of that wire, see below
+        {"whole": {"wire": "chat", …}}   the same reply in one JSON body (chat, responses, messages, relay)
     before  steps of the same kind done before the head (pause_ms, stall, reset, close)
     idle_close_ms  close a kept connection after this much idleness, as uvicorn does after 5000
 
 An honest stream: {"text": "reply", "pieces": 4, "pause_ms": 0, "finish": "stop", "input_tokens": 3, "output_tokens": 5,
-"id": "…"}; only `text` is needed.
+"id": "…", "thinking": "…", "cached_tokens": 0}; only `text` is needed. `finish` is the wire's own word, `stop` stands for
+its ordinary one.
 """
 import argparse
 import asyncio
@@ -61,43 +64,124 @@ def pieces_of(text, count):
     return [text[i : i + size] for i in range(0, len(text), size)] or [""]
 
 
+def chat_usage(x):
+    return {"prompt_tokens": x.get("input_tokens", 3), "completion_tokens": x.get("output_tokens", 5),
+            "total_tokens": x.get("input_tokens", 3) + x.get("output_tokens", 5),
+            "prompt_tokens_details": {"cached_tokens": x.get("cached_tokens", 0)}}
+
+
 def chat_stream(x):
-    def chunk(delta, finish=None):
-        return data_line({"id": x.get("id", "chatcmpl-1"), "object": "chat.completion.chunk", "model": "imposter",
-                          "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
-    yield chunk({"role": "assistant", "content": ""})
+    def chunk(choices, **more):
+        return data_line({"id": x.get("id", "chatcmpl-1"), "object": "chat.completion.chunk", "created": 1, "model": "imposter",
+                          "choices": choices, **more})
+
+    def choice(delta, finish=None):
+        return chunk([{"index": 0, "delta": delta, "finish_reason": finish}])
+    yield choice({"role": "assistant", "content": ""})
+    if "thinking" in x:
+        yield choice({"reasoning_content": x["thinking"]})
     for piece in pieces_of(x["text"], x.get("pieces", 4)):
-        yield chunk({"content": piece})
-    yield chunk({}, x.get("finish", "stop"))
-    usage = {"prompt_tokens": x.get("input_tokens", 3), "completion_tokens": x.get("output_tokens", 5)}
-    yield data_line({"id": x.get("id", "chatcmpl-1"), "object": "chat.completion.chunk", "choices": [], "usage": usage})
+        yield choice({"content": piece})
+    yield choice({}, x.get("finish", "stop"))
+    yield chunk([], usage=chat_usage(x))
     yield "data: [DONE]\n\n"
 
 
+def chat_whole(x):
+    message = {"role": "assistant", "content": x["text"], "refusal": None}
+    return {"id": x.get("id", "chatcmpl-1"), "object": "chat.completion", "created": 1, "model": "imposter",
+            "choices": [{"index": 0, "message": message, "finish_reason": x.get("finish", "stop"), "logprobs": None}],
+            "usage": chat_usage(x)}
+
+
+def responses_whole(x, status=None):
+    finish = x.get("finish", "stop")
+    done = "completed" if finish == "stop" else "incomplete"
+    usage = {"input_tokens": x.get("input_tokens", 3), "output_tokens": x.get("output_tokens", 5),
+             "total_tokens": x.get("input_tokens", 3) + x.get("output_tokens", 5),
+             "input_tokens_details": {"cached_tokens": x.get("cached_tokens", 0)},
+             "output_tokens_details": {"reasoning_tokens": 0}}
+    part = {"type": "output_text", "text": x["text"], "annotations": []}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": done, "content": [part]}
+    return {"id": x.get("id", "resp_1"), "object": "response", "created_at": 1, "model": "imposter", "status": status or done,
+            "error": None, "incomplete_details": None if finish == "stop" or status else {"reason": finish},
+            "instructions": None, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
+            "temperature": 1, "top_p": 1, "output": [] if status else [item], "usage": None if status else usage}
+
+
 def responses_stream(x):
+    number = 0
+
+    def event(kind, **more):
+        nonlocal number
+        number += 1
+        return data_line({"type": kind, "sequence_number": number - 1, **more}, kind)
+    whole = responses_whole(x)
+    item = whole["output"][0]
+    at = {"item_id": "msg_1", "output_index": 0}
+    inside = {**at, "content_index": 0}
+    yield event("response.created", response=responses_whole(x, "in_progress"))
+    yield event("response.in_progress", response=responses_whole(x, "in_progress"))
+    yield event("response.output_item.added", output_index=0, item={**item, "status": "in_progress", "content": []})
+    yield event("response.content_part.added", **inside, part={"type": "output_text", "text": "", "annotations": []})
+    for piece in pieces_of(x["text"], x.get("pieces", 4)):
+        yield event("response.output_text.delta", **inside, delta=piece, logprobs=[])
+    yield event("response.output_text.done", **inside, text=x["text"], logprobs=[])
+    yield event("response.content_part.done", **inside, part=item["content"][0])
+    yield event("response.output_item.done", output_index=0, item=item)
+    yield event(f"response.{whole['status']}", response=whole)
+
+
+def messages_whole(x):
+    blocks = [{"type": "text", "text": x["text"]}]
+    if "thinking" in x:
+        blocks.insert(0, {"type": "thinking", "thinking": x["thinking"], "signature": "c2ln"})
+    usage = {"input_tokens": x.get("input_tokens", 3), "output_tokens": x.get("output_tokens", 5),
+             "cache_read_input_tokens": x.get("cached_tokens", 0), "cache_creation_input_tokens": 0}
+    finish = x.get("finish", "stop")
+    return {"id": x.get("id", "msg_1"), "type": "message", "role": "assistant", "model": "imposter", "content": blocks,
+            "stop_reason": "end_turn" if finish == "stop" else finish, "stop_sequence": None, "usage": usage}
+
+
+def messages_stream(x):
     def event(kind, **more):
         return data_line({"type": kind, **more}, kind)
-    rid = x.get("id", "resp_1")
-    usage = {"input_tokens": x.get("input_tokens", 3), "output_tokens": x.get("output_tokens", 5)}
-    part = {"type": "output_text", "text": x["text"]}
-    finish = x.get("finish", "stop")
-    status = "completed" if finish == "stop" else "incomplete"
-    why = None if finish == "stop" else {"reason": finish}
-    yield event("response.created", response={"id": rid, "status": "in_progress", "output": []})
-    for piece in pieces_of(x["text"], x.get("pieces", 4)):
-        yield event("response.output_text.delta", item_id="m", output_index=0, content_index=0, delta=piece)
-    yield event("response.output_text.done", item_id="m", output_index=0, content_index=0, text=x["text"])
-    done = {"id": rid, "status": status, "incomplete_details": why, "error": None, "usage": usage,
-            "output": [{"type": "message", "role": "assistant", "content": [part]}]}
-    yield event(f"response.{status}", response=done)
+    whole = messages_whole(x)
+    usage = {**whole["usage"], "output_tokens": 1}
+    yield event("message_start", message={**whole, "content": [], "stop_reason": None, "usage": usage})
+    for index, block in enumerate(whole["content"]):
+        kind = block["type"]
+        empty = {"type": "text", "text": ""} if kind == "text" else {"type": kind, "thinking": "", "signature": ""}
+        yield event("content_block_start", index=index, content_block=empty)
+        yield event("ping")
+        for piece in pieces_of(block[kind], x.get("pieces", 4)):
+            yield event("content_block_delta", index=index, delta={"type": f"{kind}_delta", kind: piece})
+        if kind == "thinking":
+            yield event("content_block_delta", index=index, delta={"type": "signature_delta", "signature": "c2ln"})
+        yield event("content_block_stop", index=index)
+    yield event("message_delta", delta={"stop_reason": whole["stop_reason"], "stop_sequence": None},
+                usage={"output_tokens": whole["usage"]["output_tokens"]})
+    yield event("message_stop")
+
+
+def relay_whole(x):
+    return [{"output": x["text"], "plugboard_request_id": x.get("id", "relay-1")}]
+
+
+STREAMS = {"chat": chat_stream, "responses": responses_stream, "messages": messages_stream}
+WHOLES = {"chat": chat_whole, "responses": responses_whole, "messages": messages_whole, "relay": relay_whole}
 
 
 def sends(step):
     """What a step sends, as (bytes, pause before the next in seconds)."""
-    for wire, make in (("chat", chat_stream), ("responses", responses_stream)):
+    for wire, make in STREAMS.items():
         if wire in step:
             return [(text.encode(), step[wire].get("pause_ms", 0) / 1000) for text in make(step[wire])]
+    if "whole" in step:
+        return [(json.dumps(WHOLES[step["whole"]["wire"]](step["whole"])).encode(), 0)]
     data = bytes.fromhex(step["hex"]) if "hex" in step else step.get("text", "").encode()
+    if "repeat" in step:
+        return ((data, 0) for _ in range(step["repeat"]))
     if "drip_ms" in step:
         return [(data[i : i + 1], step["drip_ms"] / 1000) for i in range(len(data))]
     if "cut" in step:
