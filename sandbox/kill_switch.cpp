@@ -43,13 +43,19 @@ std::optional<kill_switch::clock::time_point> kill_switch::ordered_at() const {
   return reason_ ? std::optional{ordered_at_} : std::nullopt;
 }
 
+void kill_switch::kill_group() {
+  const std::lock_guard lock{mutex_};
+  if (reason_ && cgroup_kill_) {
+    [[maybe_unused]] const auto ignored = ::write(cgroup_kill_.get(), "1", 1);
+    cgroup_kill_.reset();
+  }
+}
+
+/// pid 1's death makes the kernel end its namespace. Only this one call: what wakes all members of a tree, as the
+/// cgroup's file does, puts as many processes between us and the next tree.
 void kill_switch::fire() {
-  // pid 1's death makes the kernel end its namespace; the cgroup file ends all at once, which is faster for many.
   if (pidfd_) {
     linux_api::pidfd_send_signal(pidfd_.get(), signal_);
-  }
-  if (cgroup_kill_) {
-    [[maybe_unused]] const auto ignored = ::write(cgroup_kill_.get(), "1", 1);
   }
 }
 
