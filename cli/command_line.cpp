@@ -42,6 +42,7 @@ public:
   }
 
   parsed_line parse(std::vector<std::string> arguments) {
+    typed_ = arguments;
     std::reverse(arguments.begin(), arguments.end());
     try {
       app_.parse(arguments);
@@ -58,6 +59,12 @@ public:
   }
 
 private:
+  /// CLI11 does not tell which of an option's names was used.
+  bool is_typed(const std::string& name) const {
+    return std::any_of(typed_.begin(), typed_.end(),
+                       [&](const auto& x) { return x == "--" + name || x.starts_with("--" + name + "="); });
+  }
+
   CLI::App* add(command_kind kind, const std::string& name, const std::string& text) {
     auto* command = app_.add_subcommand(name, text);
     command->callback([this, kind] { out_.kind = kind; });
@@ -73,8 +80,8 @@ private:
     if (!entry.fallback.empty() && entry.rule.kind != value_kind::flag) {
       help += " (" + std::string{entry.fallback} + ")";
     }
-    const auto store = [this, name](const std::vector<std::string>& values) {
-      out_.flags[name] = values;
+    const auto store = [this, name, alias = std::string{entry.alias}](const std::vector<std::string>& values) {
+      out_.flags[!alias.empty() && is_typed(alias) && !is_typed(name) ? alias : name] = values;
       return true;
     };
     auto* option = command->add_option(flags, store, help)->group(std::string{entry.group});
@@ -197,6 +204,7 @@ private:
   }
 
   CLI::App app_;
+  std::vector<std::string> typed_;
   command_line out_;
 };
 

@@ -16,7 +16,7 @@ enum class command_kind : std::uint8_t { race, show, list, cancel, status, confi
 
 struct command_line {
   command_kind kind = command_kind::race;
-  flag_values flags;    ///< Of the option table; checked only for being known.
+  flag_values flags;    ///< Of the option table, under the name that was typed; checked only for being known.
   std::string problem;  ///< race
   std::string config_file;
   std::string run;          ///< show, cancel

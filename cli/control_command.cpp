@@ -4,13 +4,33 @@
 #include "cli/terminal_text.hpp"
 #include "messages/error.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace regatta::cli {
 
 namespace {
 
+/// Those that answer, or at least do not say that they are gone: a killed program leaves its socket behind.
+std::vector<race_id> running_races(const std::string& state_dir, const std::vector<race_id>& sockets) {
+  std::vector<race_id> out;
+  for (const auto& race : sockets) {
+    const auto answer = ask_race(state_dir, race, "status");
+    if (answer || code_of(answer.error()) != ec::not_found) {
+      out.push_back(race);
+    }
+  }
+  return out;
+}
+
 /// The running race that a user means: its id, the unique beginning of one, or `latest`.
 caf::expected<race_id> find_running(const std::string& state_dir, const std::string& run) {
-  const auto all = controlled_races(state_dir);
+  const auto sockets = controlled_races(state_dir);
+  if (std::find(sockets.begin(), sockets.end(), race_id{run}) != sockets.end()) {
+    // Named whole: no other one needs to be asked, which may be stopped and silent.
+    return race_id{run};
+  }
+  const auto all = running_races(state_dir, sockets);
   std::vector<race_id> found;
   for (const auto& race : all) {
     const bool is_meant = run == "latest" ? found.empty() : race.text.starts_with(run) && !run.empty();

@@ -78,6 +78,13 @@ std::string read_line(int fd, std::size_t most, int ms, bool ends_at_newline) {
   return out;
 }
 
+/// By its other end, which may be gone without a word.
+bool is_closed(int fd) {
+  char byte = 0;
+  const auto got = ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 /// Small enough for any socket buffer: a reader that has gone, or does not read, costs nothing.
 void send_text(int fd, const std::string& text) {
   [[maybe_unused]] const auto sent = ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -161,6 +168,10 @@ caf::expected<std::string> ask_race(const std::string& state_dir, const race_id&
   }
   send_text(connection.get(), request + "\n");
   auto answer = read_line(connection.get(), answer_bytes, answer_ms, false);
+  if (answer.empty() && is_closed(connection.get())) {
+    // A killed program's socket takes connections until the kernel has come to it.
+    return not_running();
+  }
   if (answer.empty()) {
     return fail(ec::reply_timeout, race.text + " does not answer (is its terminal stopped?)");
   }

@@ -5,7 +5,9 @@
 #include "actors/event_publisher.hpp"
 #include "actors/llm/llm_gateway.hpp"
 #include "actors/store.hpp"
+#include "cli/problem_check.hpp"
 #include "coordinator/coordinator.hpp"
+#include "messages/error.hpp"
 #include "messages/limits.hpp"
 #include "node/node_agent.hpp"
 #include "node/source_checker.hpp"
@@ -64,6 +66,8 @@ struct embedded::parts {
   coordinator_actor coordinator;
 
   caf::error open();
+  caf::error check_problem();
+  caf::error open_store();
   caf::error open_sinks();
   node_entry local_node();
   void open_coordinator();
@@ -78,6 +82,41 @@ caf::error embedded::parts::open() {
     return fail(ec::sandbox_refused, error);
   }
   system = std::make_unique<caf::actor_system>(system_settings);
+  source_checker_config checking;
+  checking.runner = runner;
+  checking.python = config.python;
+  checker = spawn_source_checker(*system, checking);
+  if (auto failed = check_problem()) {
+    return failed;
+  }
+  if (auto failed = open_store()) {
+    return failed;
+  }
+  if (auto failed = open_sinks()) {
+    return failed;
+  }
+  open_coordinator();
+  return {};
+}
+
+/// The first question also starts the checker's helper, which the first candidate would have to wait for.
+caf::error embedded::parts::check_problem() {
+  const auto& problem = config.problem;
+  caf::scoped_actor self{*system};
+  caf::error failed;
+  self->request(checker, check_timeout, check_source{race_id{}, {problem.text}})
+      .receive(
+          [&](const source_report& report) {
+            const auto why = report.facts.empty() ? "not checked" : why_no_problem(report.facts.front(), problem.text);
+            if (!why.empty()) {
+              failed = fail(ec::invalid_config, problem.path + ": " + why + ", allowed: " + std::string{problem_form});
+            }
+          },
+          [&](const caf::error& error) { failed = error; });
+  return failed;
+}
+
+caf::error embedded::parts::open_store() {
   store_config stored;
   stored.state_dir = config.state_dir;
   auto opened = spawn_store(*system, stored);
@@ -85,14 +124,6 @@ caf::error embedded::parts::open() {
     return opened.error();
   }
   store = *opened;
-  if (auto failed = open_sinks()) {
-    return failed;
-  }
-  source_checker_config checking;
-  checking.runner = runner;
-  checking.python = config.python;
-  checker = spawn_source_checker(*system, checking);
-  open_coordinator();
   return {};
 }
 
@@ -103,7 +134,11 @@ caf::error embedded::parts::open_sinks() {
   }
   auto published = spawn_event_publisher(*system, {config.events_endpoint});
   if (!published) {
-    return published.error();
+    const auto& source = config.events_source;
+    // An address that the user chose is the user's to mend.
+    return source.empty() ? published.error()
+                          : fail(ec::invalid_config, source + ": " + text_of(published.error()) +
+                                                         ", allowed: an address that can be bound, off");
   }
   endpoint = published->endpoint;
   sinks.push_back(published->sink);
@@ -227,7 +262,9 @@ caf::expected<std::unique_ptr<embedded>> embedded::open(embedded_config config, 
 caf::error embedded::start(const race_spec& spec) {
   caf::scoped_actor self{*parts_->system};
   caf::error failed;
-  self->request(parts_->coordinator, accept_timeout, start_race{spec})
+  start_race order;
+  order.spec = spec;
+  self->request(parts_->coordinator, accept_timeout, std::move(order))
       .receive([](const accepted&) {}, [&](const caf::error& error) { failed = error; });
   return failed;
 }

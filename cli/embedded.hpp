@@ -26,6 +26,8 @@ namespace regatta::cli {
 struct embedded_config {
   std::string state_dir;        ///< Absolute.
   std::string events_endpoint;  ///< Empty: no event socket.
+  std::string events_source;    ///< Who asked for that one: `--events`, a file and line; empty: nobody did.
+  problem_spec problem;         ///< Checked before anything is written or asked.
   std::vector<provider_config> providers;
   sandbox::runner_config sandbox;
   sandbox::host_facts host;
@@ -40,7 +42,7 @@ struct embedded_config {
 class embedded {
 public:
   /// Starts every actor. What happens is pushed into `news`. Fails: `ec::sandbox_refused`, `ec::store_failed`,
-  /// `ec::io_failed`, `ec::invalid_config`.
+  /// `ec::io_failed`, `ec::invalid_config` (the problem, an event socket that was asked for).
   static caf::expected<std::unique_ptr<embedded>> open(embedded_config config, std::shared_ptr<event_queue> news);
 
   embedded(const embedded&) = delete;

@@ -4,6 +4,7 @@
 #include "cli/terminal_text.hpp"
 #include "messages/error.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,7 +42,28 @@ exit_code dispatch(const session& x, signal_watch& signals, streams to) {
   return exit_code::internal;
 }
 
+/// One that is missing would be given to the next file that is opened, and the account be written into the store.
+/// Opened for reading, so that what is written there is known to be lost.
+void hold_standard_descriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) {
+      [[maybe_unused]] const int lowest_free = ::open("/dev/null", O_RDONLY);
+    }
+  }
+}
+
+/// What was asked for and could not be written is no success.
+int told(int code, bool is_race, streams to) {
+  if (to.out.why().empty()) {
+    return code;
+  }
+  to.err.write("regatta: stdout: " + to.out.why() + "\n");
+  const auto lost = is_race ? exit_code::packaging_failed : exit_code::failed;
+  return code == 0 ? static_cast<int>(lost) : code;
+}
+
 int run(const std::vector<std::string>& arguments) {
+  hold_standard_descriptors();
   // Keys, prompts and candidates are nobody else's business.
   ::umask(077);
   // Before any thread: threads inherit the mask.
@@ -52,7 +74,7 @@ int run(const std::vector<std::string>& arguments) {
   auto parsed = parse_command_line(arguments);
   if (!parsed.command) {
     (parsed.exit_code == 0 ? out : err).write(parsed.text);
-    return parsed.exit_code;
+    return told(parsed.exit_code, false, to);
   }
   auto opened = open_session(std::move(*parsed.command), process_environment());
   if (!opened) {
@@ -62,7 +84,8 @@ int run(const std::vector<std::string>& arguments) {
   for (const auto& text : opened->warnings) {
     log_warning(clean_line(text));
   }
-  return static_cast<int>(dispatch(*opened, signals, to));
+  const bool is_race = opened->line.kind == command_kind::race;
+  return told(static_cast<int>(dispatch(*opened, signals, to)), is_race, to);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/providers.hpp"
 
+#include "cli/http_url.hpp"
 #include "cli/text_file.hpp"
 #include "messages/error.hpp"
 
@@ -133,12 +134,14 @@ caf::expected<void> check_whole(const provider_config& x, const std::string& pla
   switch (x.kind) {
     case provider_kind::responses:
     case provider_kind::chat:
+    case provider_kind::anthropic:
+    case provider_kind::relay:
       if (x.base_url.empty()) {
         return lacks("base_url");
       }
-      if (!x.base_url.starts_with("http://") && !x.base_url.starts_with("https://")) {
-        return fail(ec::invalid_config,
-                    place + ": base_url: got \"" + x.base_url + "\", allowed: http://… or https://…");
+      if (const auto why = why_not_http_url(x.base_url); !why.empty()) {
+        return fail(ec::invalid_config, place + ": base_url: got \"" + x.base_url + "\" (" + why + "), allowed: " +
+                                            std::string{http_url_form});
       }
       break;
     case provider_kind::command:
@@ -322,7 +325,7 @@ caf::expected<provider_choice> choose_provider(const settings& values, const std
     out->model = model.values.front();
   }
   if (out->model.empty() && values.list("models").empty()) {
-    if (provider.kind == provider_kind::responses || provider.kind == provider_kind::chat) {
+    if (speaks_http(provider.kind)) {
       return fail(ec::invalid_config,
                   "provider " + provider.name + " has no model: give --model NAME, or `model` in its table");
     }

@@ -5,6 +5,7 @@
 #include "cli/log.hpp"
 #include "cli/race_display.hpp"
 #include "cli/race_setup.hpp"
+#include "cli/run_claim.hpp"
 #include "cli/terminal_text.hpp"
 #include "messages/error.hpp"
 
@@ -50,7 +51,7 @@ public:
     auto& house = **opened;
     log_info("sandbox " + to_string(house.level()) + ", events on " +
              (house.events_endpoint().empty() ? "no socket" : house.events_endpoint()));
-    if (auto failed = house.start(setup_.spec)) {
+    if (auto failed = start(house)) {
       const auto code = complain(failed, to_);
       end(house);
       return code;
@@ -68,6 +69,17 @@ private:
   static display_choice choice_of(const session& x, streams to) {
     return {x.values.flag("json"), x.values.flag("quiet"), to.err.is_terminal(), value_of(x.env, "TERM"),
             value_of(x.env, "NO_COLOR")};
+  }
+
+  caf::error start(embedded& house) {
+    if (auto failed = claim_run_folder(setup_.spec.run_dir)) {
+      return failed;
+    }
+    auto failed = house.start(setup_.spec);
+    if (failed) {
+      ::rmdir(setup_.spec.run_dir.c_str());
+    }
+    return failed;
   }
 
   /// Until the race is closed, or the coordinator is gone.
@@ -137,9 +149,6 @@ private:
     }
     if (!is_json_) {
       to_.out.write(account_text(view_.record(), {}));
-    }
-    if (!to_.out.why().empty()) {
-      log_warning("stdout: " + to_.out.why());
     }
     return exit_code_of(*closed_, view_.is_budget_spent());
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/race_plan.hpp"
 
+#include "cli/http_url.hpp"
 #include "messages/error.hpp"
+#include "messages/limits.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +11,38 @@
 #include <utility>
 
 namespace regatta::cli {
+
+namespace {
+
+/// `out.bin`, `logs/a.txt`: below the candidate's folder, written in one way only.
+bool is_plain_path(std::string_view text) {
+  for (std::size_t from = 0; from <= text.size();) {
+    const auto slash = std::min(text.find('/', from), text.size());
+    const auto part = text.substr(from, slash - from);
+    if (part.empty() || part == "." || part == "..") {
+      return false;
+    }
+    from = slash + 1;
+  }
+  return std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; });
+}
+
+/// Empty if all may be kept.
+std::string keep_problem(const setting& keep) {
+  for (const auto& name : keep.values) {
+    if (!is_plain_path(name)) {
+      return keep.source + ": got \"" + name +
+             "\", allowed: the path of a file below the candidate's folder, such as out.bin or logs/a.txt";
+    }
+  }
+  if (keep.values.size() > artifact_files) {
+    return keep.source + ": got " + std::to_string(keep.values.size()) + " names, allowed: at most " +
+           std::to_string(artifact_files);
+  }
+  return {};
+}
+
+}  // namespace
 
 race_id make_run_id(std::chrono::system_clock::time_point now, std::uint32_t random) {
   const auto seconds = std::chrono::system_clock::to_time_t(now);
@@ -23,10 +57,6 @@ race_id make_run_id(std::chrono::system_clock::time_point now, std::uint32_t ran
 
 caf::expected<void> check_settings(const settings& values) {
   const auto refuse = [](const std::string& text) { return caf::expected<void>{fail(ec::invalid_config, text)}; };
-  if (values.text("accept") == "verified") {
-    return refuse(values.at("accept").source +
-                  ": got \"verified\", allowed: claimed (there is no judge yet that could verify a candidate)");
-  }
   if (values.flag("json") && values.flag("quiet")) {
     return refuse("got --json and --quiet, allowed: one of them");
   }
@@ -40,6 +70,17 @@ caf::expected<void> check_settings(const settings& values) {
   if (!is_known) {
     return refuse(values.at("events").source + ": got \"" + events +
                   "\", allowed: ipc:///PATH, tcp://127.0.0.1:PORT, off");
+  }
+  if (const auto why = keep_problem(values.at("keep")); !why.empty()) {
+    return refuse(why);
+  }
+  // OPENAI_BASE_URL may speak of a server that this race does not ask; a flag is wrong even beside --replay.
+  const auto& url = values.at("base-url");
+  if (!url.values.empty() && !url.source.starts_with("OPENAI_")) {
+    if (const auto why = why_not_http_url(url.values.front()); !why.empty()) {
+      return refuse(url.source + ": got \"" + url.values.front() + "\" (" + why +
+                    "), allowed: " + std::string{http_url_form});
+    }
   }
   return {};
 }

@@ -18,7 +18,8 @@ namespace regatta::cli {
 /// `run_<YYYYMMDD>_<HHMMSS>_<8 hex>`, local time.
 race_id make_run_id(std::chrono::system_clock::time_point now, std::uint32_t random);
 
-/// What can be refused before anything is read or started, by name: `--accept verified`, clashes between options.
+/// What can be refused before anything is read or started, by name: clashes between options, names and addresses
+/// that are none.
 /// Fails: `ec::invalid_config`.
 caf::expected<void> check_settings(const settings& values);
 

@@ -6,6 +6,7 @@
 #include "cli/providers.hpp"
 #include "cli/python_discovery.hpp"
 #include "cli/race_plan.hpp"
+#include "cli/run_claim.hpp"
 #include "cli/text_file.hpp"
 #include "messages/install_paths.hpp"
 #include "messages/limits.hpp"
@@ -16,7 +17,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <random>
+#include <system_error>
 #include <utility>
 
 namespace regatta::cli {
@@ -62,6 +65,13 @@ caf::error find_python(const session& x, race_setup& out) {
     return fail(ec::not_found, "no Python for candidates: give --python PATH or set REGATTA_PYTHON");
   }
   const auto& listed = x.values.list("python-path");
+  std::error_code ignored;
+  for (const auto& folder : listed) {
+    if (!std::filesystem::is_directory(folder, ignored)) {
+      return fail(ec::invalid_config,
+                  x.values.at("python-path").source + ": got \"" + folder + "\", allowed: a folder that is there");
+    }
+  }
   std::string error;
   auto found = sandbox::inspect_interpreter(python->path, listed, error);
   if (!found) {
@@ -128,6 +138,7 @@ void set_events(const session& x, race_setup& out) {
     path = "/tmp/regatta-" + std::to_string(::geteuid()) + "/" + out.spec.race.text + ".sock";
   }
   out.config.events_endpoint = given == "off" ? "" : given.empty() ? "ipc://" + path : given;
+  out.config.events_source = given.empty() ? "" : x.values.at("events").source;
 }
 
 }  // namespace
@@ -162,10 +173,12 @@ caf::expected<race_setup> prepare_race(const session& x) {
   set_sandbox(x, out);
   std::random_device random;
   out.config.seed = (std::uint64_t{random()} << 32) | random();
-  const auto id = make_run_id(std::chrono::system_clock::now(), random());
+  const auto id =
+      unused_run_id(out.config.state_dir, [&] { return make_run_id(std::chrono::system_clock::now(), random()); });
   out.spec = plan_race(x.values, *provider, std::move(*stage), std::move(*problem), id, out.config.state_dir);
   out.model_source = "provider " + provider->provider.name + " (" + provider->chosen_by + ")" +
                      (provider->key_source.empty() ? ", no key" : ", key from " + provider->key_source);
+  out.config.problem = out.spec.problem;
   set_events(x, out);
   out.config.providers.push_back(std::move(provider->provider));
   return out;

@@ -24,11 +24,15 @@ std::vector<std::string> split_at_commas(const std::vector<std::string>& texts) 
 }
 
 std::optional<setting> from_flags(const option_entry& entry, const flag_values& flags) {
-  const auto it = flags.find(std::string{entry.name});
+  // As it was typed: an error must name what its reader wrote.
+  auto it = flags.find(std::string{entry.name});
+  if (it == flags.end() && !entry.alias.empty()) {
+    it = flags.find(std::string{entry.alias});
+  }
   if (it == flags.end()) {
     return std::nullopt;
   }
-  return setting{entry.is_comma_list ? split_at_commas(it->second) : it->second, "--" + std::string{entry.name}};
+  return setting{entry.is_comma_list ? split_at_commas(it->second) : it->second, "--" + it->first};
 }
 
 std::optional<setting> from_variable(const option_entry& entry, const std::string& name, const environment& env) {

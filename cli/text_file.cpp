@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/text_file.hpp"
 
+#include "cli/problem_check.hpp"
 #include "messages/digest.hpp"
 #include "messages/error.hpp"
 #include "messages/limits.hpp"
@@ -27,6 +28,13 @@ struct closer {
 caf::error refuse(const std::string& path, const std::string& got, const std::string& allowed) {
   return fail(ec::invalid_config, path + ": got " + got + ", allowed: " + allowed);
 }
+
+/// "nofile.py: cannot be read (No such file or directory), allowed: …".
+caf::error cannot_read(const std::string& path, const std::string& why, const std::string& allowed) {
+  return fail(ec::invalid_config, path + ": cannot be read (" + why + "), allowed: " + allowed);
+}
+
+constexpr const char* readable = "a file that can be read";
 
 std::string kind_name(mode_t mode) {
   if (S_ISDIR(mode)) {
@@ -73,20 +81,20 @@ std::size_t first_bad_utf8(std::string_view text) {
 caf::expected<std::string> read_text_file(const std::string& path, std::uint64_t most) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) {
-    return refuse(path, std::strerror(errno), "a file that can be read");
+    return cannot_read(path, std::strerror(errno), readable);
   }
   if (!S_ISREG(info.st_mode)) {
     return refuse(path, kind_name(info.st_mode), "a regular file");
   }
   const std::unique_ptr<std::FILE, closer> file{std::fopen(path.c_str(), "rbe")};
   if (!file) {
-    return refuse(path, std::strerror(errno), "a file that can be read");
+    return cannot_read(path, std::strerror(errno), readable);
   }
   // One byte more than allowed: a file that grows while it is read is caught, too.
   std::string text(static_cast<std::size_t>(most) + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) {
-    return refuse(path, std::strerror(errno), "a file that can be read");
+    return cannot_read(path, std::strerror(errno), readable);
   }
   if (text.size() > most) {
     return refuse(path, "more than " + std::to_string(most) + " bytes", "at most that");
@@ -98,7 +106,7 @@ caf::expected<problem_spec> read_problem(const std::string& path) {
   std::error_code error;
   const auto real = fs::canonical(path, error);
   if (error) {
-    return refuse(path, error.message(), "a PyTorch problem file");
+    return cannot_read(path, error.message(), std::string{problem_form});
   }
   auto text = read_text_file(real.string(), problem_bytes);
   if (!text) {
@@ -114,7 +122,7 @@ caf::expected<problem_spec> read_problem(const std::string& path) {
     return refuse(path, "a NUL at offset " + std::to_string(nul), "text");
   }
   if (out.text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    return refuse(path, "an empty file", "a PyTorch problem");
+    return refuse(path, "an empty file", std::string{problem_form});
   }
   out.path = real.string();
   out.name = real.stem().string();

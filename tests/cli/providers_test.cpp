@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(openai_needs_a_key_and_other_servers_do_not) {
   BOOST_REQUIRE(chat);
   BOOST_TEST((chat->provider.kind == provider_kind::chat));
   BOOST_TEST(has(setup{.flags = {{"provider", {"openai"}}}}.error(), "OPENAI_API_KEY is not set"));
-  BOOST_TEST(has(setup{.flags = {{"base-url", {"ftp://h"}}}}.error(), "got \"ftp://h\", allowed: http://"));
+  BOOST_TEST(has(setup{.flags = {{"base-url", {"ftp://h"}}}}.error(), "got \"ftp://h\" (neither http:// nor https://), allowed: http://"));
 }
 
 BOOST_AUTO_TEST_CASE(a_table_becomes_a_provider) {

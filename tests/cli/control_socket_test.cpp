@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/control_socket.hpp"
+
+#include "messages/error.hpp"
+#include "tests/cli/scratch_folder.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <poll.h>
+
+#include <filesystem>
+#include <thread>
+
+namespace regatta::cli {
+
+BOOST_AUTO_TEST_SUITE(control_sockets)
+
+BOOST_AUTO_TEST_CASE(a_program_that_dies_with_the_question_in_its_queue_is_not_running) {
+  const test::scratch_folder folder;
+  const race_id race{"run_1"};
+  auto server = control_server::open(folder.path(), race);
+  BOOST_REQUIRE(server);
+  // As a killed program: it takes connections until its descriptors are closed, and answers none.
+  std::thread dying{[&] {
+    pollfd ready{(*server)->fd(), POLLIN, 0};
+    ::poll(&ready, 1, 10'000);
+    server->reset();
+  }};
+  const auto answer = ask_race(folder.path(), race, "status");
+  dying.join();
+  BOOST_REQUIRE(!answer);
+  BOOST_TEST((code_of(answer.error()) == ec::not_found), text_of(answer.error()));
+}
+
+BOOST_AUTO_TEST_CASE(a_socket_that_nobody_listens_on_is_removed) {
+  const test::scratch_folder folder;
+  const race_id race{"run_1"};
+  const auto path = folder / "control/run_1.sock";
+  const auto other = folder / "control/kept.sock";
+  {
+    const auto server = control_server::open(folder.path(), race);
+    BOOST_REQUIRE(server);
+    // What a kill leaves: the name, and no listener.
+    std::filesystem::create_hard_link(path, other);
+  }
+  std::filesystem::rename(other, path);
+  BOOST_TEST(controlled_races(folder.path()).size() == 1U);
+  const auto answer = ask_race(folder.path(), race, "status");
+  BOOST_REQUIRE(!answer);
+  BOOST_TEST((code_of(answer.error()) == ec::not_found), text_of(answer.error()));
+  BOOST_TEST(controlled_races(folder.path()).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace regatta::cli
