@@ -7,7 +7,13 @@
     cancel     16 slots; one worker passes while the others' candidates fork, ignore SIGTERM and leave their session, and
                two workers wait for a stream that stalls; a scan of /proc finds nothing afterwards
     replays    the toy recording twenty times with 1 slot and twenty times with 16: one winner
-    killed     kill -9 of the program in mid-race: no candidate is left, and `list` says running before, killed after
+    killed     kill -9 of the program in mid-race: no candidate is left; `list` says running before, killed after, and
+               `cancel` knows of no running race
+    field      one race with what others' sweeps broke on: a silent failure, a candidate that kills its parent, a pipe held
+               open, a reply without code, a shell snippet before the program (docs/field-failures.md: B29, B32, B47, H112,
+               H113)
+    level      a sandbox weaker than asked for is refused before a model is asked: exit 7
+    babbler    a program that prints 100 MB for a reply is killed at the cap, asked as often as allowed, and not stored
 """
 import json
 import os
@@ -128,6 +134,82 @@ def replays():
     check(len(winners) == 1, f"winners differ: {winners}")
 
 
+def recording(folder, replies):
+    """`replies`: (worker, round, text, can it win)."""
+    path = os.path.join(folder, "recording.jsonl")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(json.dumps({"format": "regatta-recording/1", "workers": max(reply[0] for reply in replies)}) + "\n")
+        for worker, number, text, is_accepted in replies:
+            out.write(json.dumps({"worker": worker, "round": number, "deltas": [text], "finish": "stop",
+                                  "accepted": is_accepted}) + "\n")
+    return path
+
+
+def evaluations(folder, worker):
+    found = []
+    for root, _, files in os.walk(folder):
+        if f"/workers/{worker}/" in root + "/" and "evaluation.json" in files:
+            with open(os.path.join(root, "evaluation.json"), encoding="utf-8") as record:
+                found.append(json.load(record))
+    return found
+
+
+def field():
+    killer = "import os, signal\nfor pid in (os.getppid(), 1, -1):\n    try:\n        os.kill(pid, signal.SIGKILL)\n" \
+             "    except OSError: pass\nraise SystemExit('still here')\n"
+    holder = "import subprocess\nsubprocess.Popen(['/bin/sleep', '600'])\nraise SystemExit('left a child')\n"
+    late = block("import time\ntime.sleep(3)\nprint('PASS')\n")
+    with tempfile.TemporaryDirectory() as folder:
+        replies = [(1, 1, block("import os\nos._exit(3)\n"), False), (2, 1, block(killer), False),
+                   (3, 1, block(holder), False), (4, 1, "I cannot help with that.", False),
+                   (4, 2, "First run\n```bash\npip install triton\n```\n" + late, True)]
+        done, summary = race(folder, "--replay", recording(folder, replies), "--workers", "4", "--slots", "4")
+        records = {worker: evaluations(folder, f"worker_0{worker}") for worker in (1, 2, 3, 4)}
+    check(done.returncode == 0, f"exit {done.returncode}: {done.stderr[-400:]}")
+    check((summary.get("winner_worker_id"), summary.get("winner_round")) == ("worker_04", 2), f"winner: {summary}")
+    check([x["exit_code"] for x in records[1]] == [3], f"the silent failure is recorded as {records[1]}")
+    for worker, word in ((2, "still here"), (3, "left a child")):
+        check([x["exit_code"] for x in records[worker]] == [1] and word in done.stdout, f"worker {worker}: {records[worker]}")
+    check(all(x["elapsed"] < 60_000_000 for x in records[3]), "whoever held the pipe held the run")
+    check("no_code" in done.stdout, f"a reply without code has no name: {done.stdout}")
+
+
+def level():
+    weaker = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"", "sh"]
+    can_weaken = subprocess.run([*weaker, "true"], capture_output=True, check=False).returncode == 0
+    with tempfile.TemporaryDirectory() as folder:
+        asked = os.path.join(folder, "asked")
+        state = os.path.join(folder, "state")
+        line = command(state, "--command", f"touch {asked}", "--require-level", "L4")
+        done = subprocess.run([*weaker, *line] if can_weaken else line, capture_output=True, text=True, timeout=60, check=False)
+        check(done.returncode == 7, f"exit {done.returncode}: {done.stderr[-400:]}")
+        check("found, L4 required" in done.stderr, done.stderr)
+        check(not os.path.exists(asked), "a model was asked")
+        check(not os.path.exists(state), "a state folder was made")
+
+
+def babbler():
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "babbler.sh")
+        with open(program, "w", encoding="utf-8") as out:
+            out.write(f"#!/bin/sh\necho x >> {folder}/asked\nyes | head -c 100000000\necho whole >> {folder}/whole\n")
+        os.chmod(program, 0o700)
+        begin = time.monotonic()
+        done, summary = race(folder, "--workers", "1", "--rounds", "1", "--command", program)
+        wall = time.monotonic() - begin
+        asked = len(open(os.path.join(folder, "asked"), encoding="utf-8").readlines())
+        size = sum(os.path.getsize(os.path.join(root, name)) for root, _, files in os.walk(folder) for name in files)
+        was_heard_out = os.path.exists(os.path.join(folder, "whole"))
+    check(done.returncode == 3, f"exit {done.returncode}: {done.stderr[-400:]}")
+    check("malformed: the program printed more than 4194304 bytes" in summary.get("reason", ""), summary.get("reason"))
+    # messages/limits.hpp, attempts_per_round: what a failed reply of any kind gets.
+    check(asked == 3, f"asked {asked} times")
+    check(not was_heard_out, "the program ran on after the cap")
+    # Three replies of at most 64 KiB, in the store, in a file and in a log, beside the prompts.
+    check(size < 8_000_000, f"{size} bytes of it were kept")
+    print(f"{wall:.1f} s in all, {summary['elapsed_ms'] / 1000:.1f} s of them the race")
+
+
 def listed(folder):
     return subprocess.run([REGATTA, "list", "--state-dir", folder], capture_output=True, text=True, check=False).stdout
 
@@ -148,6 +230,9 @@ def killed():
             check(len(candidates_alive()) >= 12, "the candidates did not start")
             check(" running " in listed(folder), f"a live race is listed as {listed(folder)!r}")
             program.send_signal(signal.SIGKILL)
+            # Before anybody has waited for it: the kernel may still be taking it down.
+            told = subprocess.run([REGATTA, "cancel", "latest", "--state-dir", folder], capture_output=True, text=True, check=False)
+            check(told.returncode == 1 and "running: none" in told.stderr, f"cancel of a killed race: {told.stderr!r}")
         until = time.monotonic() + 10
         while candidates_alive() and time.monotonic() < until:
             time.sleep(0.05)
@@ -157,6 +242,7 @@ def killed():
 
 if __name__ == "__main__":
     OTHERS.update(candidates_alive())
-    {"live": live, "cancel": cancel, "replays": replays, "killed": killed}[sys.argv[1]]()
+    {"live": live, "cancel": cancel, "replays": replays, "killed": killed, "field": field,
+     "level": level, "babbler": babbler}[sys.argv[1]]()
     print("\n".join(failures) if failures else "all held")
     sys.exit(1 if failures else 0)
