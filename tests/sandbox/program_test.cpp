@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(sigterm_cancels_the_run) {
   std::string level = to_string(config_for_level().at_most);
   // The mark lets us see from outside that the candidate is there.
   const auto mark = "REGATTA_TEST_MARK=" + std::to_string(::getpid());
-  const char* argv[] = {path.c_str(), "run", "--level", level.c_str(), "--env", mark.c_str(), "--", "/bin/sleep",
-                        "600", nullptr};
+  const char* argv[] = {path.c_str(), "run", "--level",    level.c_str(), "--env",
+                        mark.c_str(), "--",  "/bin/sleep", "600",         nullptr};
   pid_t pid = -1;
   BOOST_REQUIRE(::posix_spawn(&pid, path.c_str(), nullptr, nullptr, const_cast<char**>(argv), environ) == 0);
   wait_for_processes(1);

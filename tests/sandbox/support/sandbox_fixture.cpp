@@ -289,8 +289,8 @@ std::vector<pid_t> survivors() {
 
 void wait_for_processes(std::size_t count) {
   const bool are_there = eventually([count] { return survivors().size() >= count; }, std::chrono::seconds{30});
-  BOOST_REQUIRE_MESSAGE(are_there, std::to_string(survivors().size()) + " processes of runs, expected " +
-                                       std::to_string(count));
+  BOOST_REQUIRE_MESSAGE(are_there,
+                        std::to_string(survivors().size()) + " processes of runs, expected " + std::to_string(count));
 }
 
 bool are_all_gone() {
