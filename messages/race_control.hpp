@@ -50,7 +50,9 @@ struct race_standing {
   std::vector<settled_candidate> candidates;
   race_ended totals;          ///< Only its counters and sums.
   std::uint32_t replies = 0;  ///< Paid replies on disk.
-  REGATTA_FIELDS(last_seq, resumes, workers, candidates, totals, replies);
+  /// The first accepted candidate on record: it has won, whether or not its process lived to say so.
+  std::optional<winner> passed;
+  REGATTA_FIELDS(last_seq, resumes, workers, candidates, totals, replies, passed);
 };
 
 /// user -> coordinator: begin, or go on where `standing` says. Answered by `accepted`, or `ec::already_exists`,
