@@ -205,6 +205,10 @@ std::optional<prompt_progress> llm_call::take_progress(moment now, const provide
 }
 
 prompt_ended llm_call::ended(try_result result, moment now) const {
+  if (result.outcome == llm_outcome::malformed && result.text.size() > kept_output_head) {
+    // Nobody looks for code in it, and its beginning says what it was; the rest would be stored three times.
+    result.text.resize(whole_characters(std::string_view{result.text}.substr(0, kept_output_head)));
+  }
   prompt_ended out;
   out.race = key_.race;
   out.worker = key_.worker;
