@@ -145,8 +145,14 @@ caf::error database::finish(sqlite3_stmt* statement, std::string_view sql) {
 }
 
 caf::error database::failure(std::string_view sql) {
+  const std::string why = sqlite3_errmsg(raw_);
+  if (const int code = last_code_ & 0xFF; code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
+    const char* path = sqlite3_db_filename(raw_, "main");
+    return fail(ec::store_failed, "\"" + std::string{path == nullptr ? "" : path} + "\" is damaged or no store (" +
+                                      why + "): move it away, or name another state folder");
+  }
   return fail(is_disk_full(raw_, last_code_) ? ec::store_full : ec::store_failed,
-              std::string{head_of(sql)} + ": " + sqlite3_errmsg(raw_));
+              std::string{head_of(sql)} + ": " + why);
 }
 
 void database::bind(sqlite3_stmt* statement, int index, std::string_view x) {

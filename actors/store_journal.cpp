@@ -50,7 +50,7 @@ caf::error store_journal::write_pending(std::int64_t now_us) {
 
 void store_journal::project(const event& x) {
   auto& entry = races_[x.race];
-  if (const auto* start = std::get_if<race_started>(&x.body); start && !entry.files) {
+  if (const auto* start = std::get_if<race_started>(&x.body); start && !entry.files && !entry.refused) {
     entry.files.emplace(state_dir_ + "/" + safe_component(x.race.text), x, *start);
   }
   if (!entry.files) {

@@ -55,7 +55,8 @@ caf::error check_ours(database& db, const std::string& path) {
     return id ? version.error() : id.error();
   }
   if (*id != store_application_id && (*id != 0 || *version != 0)) {
-    return fail(ec::store_failed, "\"" + path + "\" is a database, but not Regatta's");
+    return fail(ec::store_failed,
+                "\"" + path + "\" is a database, but not Regatta's: move it away, or name another state folder");
   }
   if (*version > store_schema_version) {
     return fail(ec::store_failed, "\"" + path + "\" has schema " + std::to_string(*version) + ", this program knows " +

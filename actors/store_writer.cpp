@@ -44,7 +44,7 @@ caf::error store_writer::write_all(std::span<const event> batch, std::int64_t no
   std::map<race_id, std::uint64_t> last_seqs;
   for (const auto& x : batch) {
     last_seqs[x.race] = std::max(last_seqs[x.race], x.seq);
-    if (std::holds_alternative<reply_delta>(x.body)) {
+    if (std::holds_alternative<reply_delta>(x.body) || strangers_.contains(x.race)) {
       continue;
     }
     if (auto error = db_->execute("SAVEPOINT one_event")) {
@@ -65,6 +65,9 @@ caf::error store_writer::write_all(std::span<const event> batch, std::int64_t no
     }
   }
   for (const auto& [race, seq] : last_seqs) {
+    if (strangers_.contains(race)) {
+      continue;
+    }
     if (auto error = db_->execute("UPDATE races SET last_seq = max(last_seq, ?), owner_heartbeat_us = ? "
                                   "WHERE race_id = ?",
                                   seq, now_us, race)) {

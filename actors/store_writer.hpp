@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,6 +82,8 @@ private:
   std::unique_ptr<database> db_;
   std::string state_dir_;
   store_owner owner_;
+  /// Races whose id is that of another race in the store: nothing of theirs is written.
+  std::set<race_id> strangers_;
 };
 
 }  // namespace regatta

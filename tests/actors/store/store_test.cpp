@@ -194,6 +194,42 @@ BOOST_AUTO_TEST_CASE(an_event_that_the_tables_refuse_fails_its_own_race_only) {
   BOOST_TEST(load("run_bad").race.end == "no_passing_solution");
 }
 
+BOOST_AUTO_TEST_CASE(a_second_race_with_the_same_id_is_refused_and_changes_nothing) {
+  const auto first = lost_race("run_1");
+  {
+    running_store store{state};
+    store.tell(first);
+    // The same events again are the same race.
+    store.tell(first);
+    require(store.ask({first.spec.race, first.events.size()}));
+  }
+  const auto rows = number("SELECT count(*) FROM events");
+  auto second = won_race("run_1");
+  for (auto& x : second.events) {
+    x.at_us += 1;
+  }
+  running_store store{state};
+  store.tell(second);
+  const auto refused = store.ask({second.spec.race, second.events.size()});
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(why(refused).find("another race with the id run_1") != std::string::npos, why(refused));
+  BOOST_TEST(number("SELECT count(*) FROM events") == rows);
+  BOOST_TEST(load("run_1").race.end == "no_passing_solution");
+  BOOST_TEST(!std::filesystem::exists(state + "/run_1/result.tar.gz"));
+}
+
+BOOST_AUTO_TEST_CASE(a_unique_candidate_is_a_duplicate_of_nobody) {
+  running_store store{state};
+  auto race = lost_race("run_1");
+  const auto digest = digest_of_source("pass\n");
+  race.add(candidate_reserved{make_worker_id(2), 2, 1, digest, duplicate::duplicate_cross_worker, make_worker_id(1)});
+  store.tell(race);
+  require(store.ask({race.spec.race, race.events.size()}));
+  BOOST_TEST(number("SELECT count(*) FROM rounds WHERE duplicate = 'unique'") > 0);
+  BOOST_TEST(number("SELECT count(*) FROM rounds WHERE duplicate = 'unique' AND duplicate_of IS NOT NULL") == 0);
+  BOOST_TEST(number("SELECT count(*) FROM rounds WHERE duplicate_of = 'worker_01'") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(two_stores_may_write_one_folder_at_once) {
   running_store first{state};
   running_store second{state};
@@ -241,6 +277,10 @@ BOOST_AUTO_TEST_CASE(a_strangers_database_and_a_folder_without_one_are_refused) 
   std::filesystem::remove(state + "/regatta.db");
   std::ofstream{state + "/regatta.db"} << std::string(8192, 'x');
   BOOST_TEST(failure(open_store(state)) == ec::store_failed);
+  for (const auto& text : {why(open_store(state)), why(store_reader::open(state))}) {
+    BOOST_TEST(text.find("\"" + state + "/regatta.db\" is damaged or no store (") != std::string::npos, text);
+    BOOST_TEST(text.find("move it away, or name another state folder") != std::string::npos, text);
+  }
   std::ofstream{path + "/file"} << "x";
   BOOST_TEST(failure(open_store(path + "/file")) == ec::io_failed);
 }
