@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/llm/llm_call.hpp"
 
-#include "actors/llm/responses_codec.hpp"
 #include "actors/llm/utf8_text.hpp"
+#include "actors/llm/wire_request.hpp"
 #include "messages/limits.hpp"
 
 #include <algorithm>
@@ -40,6 +40,33 @@ llm_call::llm_call(call_id id, prompt ask, const provider_config& provider, mome
       provider_{&provider},
       accepted_at_{now.at} {}
 
+void llm_call::open(std::uint64_t try_id) {
+  state_ = call_state::opening;
+  try_id_ = try_id;
+}
+
+void llm_call::close(try_result result, retry_decision next) {
+  state_ = call_state::closing;
+  pending_ = std::move(result);
+  next_step_ = std::move(next);
+}
+
+void llm_call::hold(time_point until, std::string why) {
+  hold_until_ = until;
+  hold_why_ = std::move(why);
+}
+
+void llm_call::add_lost(std::uint32_t tries, nano_units cost) {
+  lost_ += tries;
+  if (tries != 0) {
+    add_to(charged_, {cost, tries * bound_of(ask_, *provider_).tokens(), charge_basis::reserved, false});
+  }
+}
+
+milliseconds llm_call::waited_since(time_point since, time_point now) const {
+  return duration_cast<milliseconds>(now - std::max(since, accepted_at_));
+}
+
 void llm_call::start_try(std::uint64_t try_id, moment now) {
   state_ = call_state::running;
   try_id_ = try_id;
@@ -51,7 +78,7 @@ void llm_call::start_try(std::uint64_t try_id, moment now) {
   text_.clear();
   told_ = 0;
   http_.reset();
-  if (provider_->kind == provider_kind::responses || provider_->kind == provider_kind::chat) {
+  if (speaks_http(provider_->kind)) {
     http_.emplace(provider_->kind, output_cap_of(ask_.choice, *provider_));
   }
 }
@@ -156,6 +183,32 @@ void llm_call::retry(bool is_shared, bool is_counted, milliseconds wait, std::st
   stop_outcome_.reset();
 }
 
+llm_call::time_point llm_call::due() const {
+  auto out = last_progress_ ? *last_progress_ + progress_every : accepted_at_;
+  if (told_ < text().size()) {
+    out = std::min(out, last_delta_ + delta_interval);
+  }
+  if (state_ == call_state::backing_off) {
+    out = std::min(out, retry_at_);
+  } else if (state_ == call_state::stopping) {
+    out = std::min(out, *stopped_at_ + stop_timeout);
+  }
+  // The limits of a running try are in seconds, and a sign of life is due within one.
+  return out;
+}
+
+bool llm_call::arm(time_point at) {
+  const bool is_earlier = at < armed_;
+  armed_ = std::min(armed_, at);
+  return is_earlier;
+}
+
+bool llm_call::disarm(time_point at) {
+  const bool is_current = at == armed_;
+  armed_ = is_current ? time_point::max() : armed_;
+  return is_current;
+}
+
 std::optional<prompt_delta> llm_call::take_delta(time_point now, bool is_last) {
   const auto all = std::string_view{text()};
   if (told_ >= all.size() || (!is_last && now - last_delta_ < delta_interval)) {
@@ -177,9 +230,15 @@ prompt_phase llm_call::phase(time_point now, const provider_queue& queue) const 
       return queue.is_throttled(now) ? prompt_phase::throttled : prompt_phase::queued;
     case call_state::backing_off:
       return prompt_phase::throttled;
+    case call_state::opening:
+      return hold_why_.empty() ? prompt_phase::queued : prompt_phase::throttled;
     default:
-      return first_text_at_ ? prompt_phase::streaming : prompt_phase::sent;
+      break;
   }
+  if (state_ == call_state::closing && !hold_why_.empty()) {
+    return prompt_phase::throttled;
+  }
+  return first_text_at_ ? prompt_phase::streaming : prompt_phase::sent;
 }
 
 std::optional<prompt_progress> llm_call::take_progress(moment now, const provider_queue& queue,
@@ -195,13 +254,22 @@ std::optional<prompt_progress> llm_call::take_progress(moment now, const provide
   last_phase_ = current;
   prompt_progress out{key_.race, key_.worker, key_.round, key_.attempt, current, text().size(), 0, note};
   if (current == prompt_phase::throttled) {
-    const bool is_own = state_ == call_state::backing_off;
-    const auto until = is_own ? retry_at_ : queue.closed_until();
-    const auto wait = std::chrono::duration_cast<std::chrono::microseconds>(until - now.at).count();
+    const auto [until, why] = waits_for(queue, now.at);
+    const auto wait = duration_cast<std::chrono::microseconds>(until - now.at).count();
     out.until_us = now.utc_us + std::max<std::int64_t>(wait, 0);
-    out.note = is_own ? retry_why_ : queue.why();
+    out.note = why;
   }
   return out;
+}
+
+std::pair<llm_call::time_point, std::string> llm_call::waits_for(const provider_queue& queue, time_point now) const {
+  if (state_ == call_state::backing_off) {
+    return {retry_at_, retry_why_};
+  }
+  if (!hold_why_.empty()) {
+    return {hold_until_, hold_why_};
+  }
+  return {queue.closed_until(now), queue.why(now)};
 }
 
 prompt_ended llm_call::ended(try_result result, moment now) const {
@@ -224,6 +292,10 @@ prompt_ended llm_call::ended(try_result result, moment now) const {
   out.tries = tries_;
   out.first_text = first_text_at_ ? duration_cast<milliseconds>(*first_text_at_ - sent_at_) : 0ms;
   out.elapsed = duration_cast<milliseconds>(now.at - accepted_at_);
+  out.cost = charged_.cost;
+  out.basis = charged_.basis;
+  out.charged_tokens = charged_.tokens;
+  out.lost_in_flight = lost_;
   return out;
 }
 

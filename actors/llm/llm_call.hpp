@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// One `prompt` on its way: its tries, its text so far, its limits. Pure.
+/// One `prompt` on its way: its tries, its text so far, its limits, its charges. Pure.
 #pragma once
 
+#include "actors/llm/charge.hpp"
 #include "actors/llm/http_reply.hpp"
 #include "actors/llm/program.hpp"
 #include "actors/llm/provider_config.hpp"
 #include "actors/llm/provider_queue.hpp"
+#include "actors/llm/retry_policy.hpp"
 #include "messages/ids.hpp"
 #include "messages/llm.hpp"
 
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace regatta {
 
@@ -26,8 +29,10 @@ struct moment {
 enum class call_state : std::uint8_t {
   queued,       ///< In its provider's queue.
   backing_off,  ///< Waits by itself, until `retry_at`.
+  opening,      ///< Its next try is being booked.
   running,      ///< A try is under way.
   stopping,     ///< Told to stop; its end has not come yet.
+  closing,      ///< The try's end is being booked.
 };
 
 class llm_call {
@@ -41,6 +46,8 @@ public:
   const work_key& key() const { return key_; }
   const provider_config& provider() const { return *provider_; }
   call_state state() const { return state_; }
+  /// Something of its try is out there.
+  bool is_out() const { return state_ == call_state::running || state_ == call_state::stopping; }
   std::uint64_t try_id() const { return try_id_; }
   time_point sent_at() const { return sent_at_; }
   std::uint32_t counted_tries() const { return counted_; }
@@ -49,7 +56,21 @@ public:
   std::uint32_t throttles() const { return throttles_; }
   http_reply* http() { return http_ ? &*http_ : nullptr; }
 
+  /// The next try has its number; it is being booked.
+  void open(std::uint64_t try_id);
   void start_try(std::uint64_t try_id, moment now);
+  /// The ledger's row of the current try.
+  void set_row(std::uint64_t row) { row_ = row; }
+  std::uint64_t row() const { return row_; }
+  /// What is to follow once the ended try is booked: another one, or the call's end.
+  void close(try_result result, retry_decision next);
+  try_result take_pending() { return std::exchange(pending_, {}); }
+  const retry_decision& next_step() const { return next_step_; }
+  /// The ledger keeps it waiting. Empty `why`: no longer.
+  void hold(time_point until, std::string why);
+  void add(const charge& x) { add_to(charged_, x); }
+  /// Tries that a former process had sent.
+  void add_lost(std::uint32_t tries, nano_units cost);
   /// `is_alive`: something came; the idle limit starts anew.
   void on_life(time_point now) { last_life_ = now; }
   /// Text of a program or a recording.
@@ -73,16 +94,28 @@ public:
   void retry(bool is_shared, bool is_counted, std::chrono::milliseconds wait, std::string why, time_point now);
   bool is_due(time_point now) const { return state_ == call_state::backing_off && now >= retry_at_; }
   void requeue() { state_ = call_state::queued; }
+  /// Since when it has been waiting for a provider that is down since then.
+  std::chrono::milliseconds waited_since(time_point since, time_point now) const;
+  const std::string& last_failure() const { return retry_why_; }
+
+  /// When to look at it again, if nothing happens before.
+  time_point due() const;
+  /// Keeps the earliest time at which somebody will look. False: somebody will already.
+  bool arm(time_point at);
+  /// That time has come. False: an entry that an earlier one has replaced.
+  bool disarm(time_point at);
 
   /// Whole characters not told yet, if the last delta is old enough.
   std::optional<prompt_delta> take_delta(time_point now, bool is_last);
   /// If it is time for one, or the phase changed.
   std::optional<prompt_progress> take_progress(moment now, const provider_queue& queue, const std::string& note);
+  /// With the sum of all its charges.
   prompt_ended ended(try_result result, moment now) const;
 
 private:
   const std::string& text() const { return http_ ? http_->text() : text_; }
   prompt_phase phase(time_point now, const provider_queue& queue) const;
+  std::pair<time_point, std::string> waits_for(const provider_queue& queue, time_point now) const;
 
   call_id id_;
   prompt ask_;
@@ -105,11 +138,19 @@ private:
   std::optional<llm_outcome> stop_outcome_;
   std::string stop_why_;
   std::optional<http_reply> http_;
+  try_result pending_;
+  retry_decision next_step_;
+  std::uint64_t row_ = 0;
+  time_point hold_until_{};
+  std::string hold_why_;
+  charge charged_;
+  std::uint32_t lost_ = 0;
   std::string text_;
   std::size_t told_ = 0;
   time_point last_delta_{};
   std::optional<time_point> last_progress_;
   prompt_phase last_phase_ = prompt_phase::queued;
+  time_point armed_ = time_point::max();
 };
 
 }  // namespace regatta

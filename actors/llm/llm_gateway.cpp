@@ -4,6 +4,7 @@
 #include "actors/llm/curl_transport.hpp"
 #include "actors/llm/provider_check.hpp"
 #include "messages/install_paths.hpp"
+#include "messages/limits.hpp"
 
 #include <caf/send.hpp>
 
@@ -30,6 +31,30 @@ moment now_of(self_pointer self) {
   return {self->clock().now(), self->state.config.utc_us()};
 }
 
+void follow_up(self_pointer self);
+
+void ask(self_pointer self, ask_ledger what) {
+  const auto id = what.id;
+  const auto on_error = [self, id](const caf::error& why) {
+    self->state.rules.on_ledger_error(id, why, now_of(self));
+    follow_up(self);
+  };
+  const auto on_opened = [self, id](const call_opened& answer) {
+    self->state.rules.on_opened(id, answer, now_of(self));
+    follow_up(self);
+  };
+  const auto on_closed = [self, id](const call_closed&) {
+    self->state.rules.on_closed(id, now_of(self));
+    follow_up(self);
+  };
+  const auto& ledger = self->state.config.ledger;
+  if (auto* opening = std::get_if<open_call>(&what.what)) {
+    self->request(ledger, ledger_timeout, std::move(*opening)).then(on_opened, on_error);
+  } else {
+    self->request(ledger, ledger_timeout, std::move(std::get<close_call>(what.what))).then(on_closed, on_error);
+  }
+}
+
 void apply(self_pointer self, gateway_effect effect) {
   auto& state = self->state;
   if (auto* exchange = std::get_if<begin_exchange>(&effect)) {
@@ -40,6 +65,8 @@ void apply(self_pointer self, gateway_effect effect) {
     state.http->cancel(stop_http->id);
   } else if (const auto* stop_command = std::get_if<stop_program>(&effect)) {
     state.programs->cancel(stop_command->id);
+  } else if (auto* booking = std::get_if<ask_ledger>(&effect)) {
+    ask(self, std::move(*booking));
   } else if (auto* done = std::get_if<withdrawal_done>(&effect)) {
     auto ticket = state.tickets.extract(done->ticket);
     ticket.mapped().deliver(std::move(done->answer));
@@ -57,7 +84,7 @@ void follow_up(self_pointer self) {
   for (auto& effect : self->state.rules.take_effects()) {
     apply(self, std::move(effect));
   }
-  if (!self->state.is_ticking && self->state.rules.has_calls()) {
+  if (!self->state.is_ticking && self->state.rules.has_work()) {
     self->state.is_ticking = true;
     self->delayed_send(self, tick_interval, gateway_tick{});
   }
@@ -73,9 +100,8 @@ std::map<std::string, caf::expected<recording>> read_recordings(const std::vecto
   return out;
 }
 
-bool has_kind(const std::vector<provider_config>& providers, std::initializer_list<provider_kind> kinds) {
-  return std::any_of(providers.begin(), providers.end(),
-                     [&](const auto& x) { return std::find(kinds.begin(), kinds.end(), x.kind) != kinds.end(); });
+bool any_of(const std::vector<provider_config>& providers, bool (*is_such)(provider_kind)) {
+  return std::any_of(providers.begin(), providers.end(), [&](const auto& x) { return is_such(x.kind); });
 }
 
 /// The threads hold the gateway by a strong handle: it must not be destroyed by the last of its own messages, in a
@@ -83,10 +109,10 @@ bool has_kind(const std::vector<provider_config>& providers, std::initializer_li
 void make_threads(self_pointer self) {
   auto& state = self->state;
   const llm_gateway_core_actor me{self};
-  if (has_kind(state.config.providers, {provider_kind::responses, provider_kind::chat})) {
+  if (any_of(state.config.providers, [](provider_kind x) { return speaks_http(x); })) {
     state.http = state.config.make_transport([me](exchange_event x) { caf::anon_send(me, std::move(x)); });
   }
-  if (has_kind(state.config.providers, {provider_kind::command})) {
+  if (any_of(state.config.providers, [](provider_kind x) { return x == provider_kind::command; })) {
     state.programs = state.config.make_programs([me](program_event x) { caf::anon_send(me, std::move(x)); });
   }
 }
@@ -135,7 +161,10 @@ llm_gateway_core_actor::behavior_type llm_gateway(self_pointer self, llm_gateway
   auto& state = self->state;
   fill_defaults(config);
   state.config = std::move(config);
-  state.rules = gateway_rules{state.config.providers, read_recordings(state.config.providers), state.config.seed};
+  state.rules = gateway_rules{
+      state.config.providers,
+      read_recordings(state.config.providers),
+      {bool{state.config.ledger}, state.config.process_budget, state.config.day_budget, state.config.seed}};
   make_threads(self);
   return {
       [=](const prompt& msg) { return on_prompt(self, msg); },

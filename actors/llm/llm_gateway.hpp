@@ -12,6 +12,7 @@
 #include "actors/llm/provider_config.hpp"
 #include "actors/llm/transport.hpp"
 #include "messages/coordinator_handles.hpp"
+#include "messages/ledger.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/replies_to.hpp>
@@ -31,6 +32,9 @@ namespace regatta {
 struct llm_gateway_config {
   std::vector<provider_config> providers;
   prompt_sink_actor sink;
+  ledger_actor ledger;             ///< Invalid: calls are neither booked nor bounded (tests).
+  spending_limits process_budget;  ///< Of this process, all races. 0: none.
+  spending_limits day_budget;      ///< Of the UTC day, all processes on the ledger's store. 0: none.
   std::uint64_t seed = 0;  ///< Of the back-off's jitter.
   /// Path of regatta-lifeline; empty: beside our own program.
   std::string lifeline_program;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/llm/retry_policy.hpp"
 
+#include "actors/llm/provider_queue.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -89,11 +91,31 @@ std::optional<milliseconds> seconds_or_date(const header_list& headers, std::str
   return std::nullopt;
 }
 
-/// "6m0s", "1h2m", "20ms", "1.5s"; a plain number of seconds or a Unix time.
+/// "2026-11-30T12:00:05Z" (RFC 3339, in UTC): how Anthropic tells a reset.
+std::optional<std::int64_t> utc_timestamp(std::string_view text) {
+  if (text.size() < 20 || text[10] != 'T' || !text.ends_with('Z')) {
+    return std::nullopt;
+  }
+  std::tm date{};
+  const auto number = [&](std::size_t from, std::size_t size, int& out) {
+    const auto [end, error] = std::from_chars(text.data() + from, text.data() + from + size, out);
+    return error == std::errc{} && end == text.data() + from + size;
+  };
+  const bool is_good = number(0, 4, date.tm_year) && number(5, 2, date.tm_mon) && number(8, 2, date.tm_mday) &&
+                       number(11, 2, date.tm_hour) && number(14, 2, date.tm_min) && number(17, 2, date.tm_sec);
+  date.tm_year -= 1900;
+  date.tm_mon -= 1;
+  return is_good ? std::optional{static_cast<std::int64_t>(timegm(&date))} : std::nullopt;
+}
+
+/// "6m0s", "1h2m", "20ms", "1.5s"; a plain number of seconds, a Unix time or an RFC 3339 time.
 std::optional<milliseconds> reset_duration(std::string_view text, std::int64_t utc_s) {
   if (const auto number = whole_number(text)) {
     const bool is_time = *number >= smallest_unix_time;
     return from_seconds(is_time ? *number - static_cast<double>(utc_s) : *number);
+  }
+  if (const auto time = utc_timestamp(text)) {
+    return from_seconds(static_cast<double>(*time - utc_s));
   }
   double seconds = 0;
   if (text.empty()) {
@@ -113,19 +135,6 @@ std::optional<milliseconds> reset_duration(std::string_view text, std::int64_t u
     text = number->second.substr(unit.size());
   }
   return from_seconds(seconds);
-}
-
-/// Only of a limit that is exhausted: the others' resets say nothing about this refusal.
-std::optional<milliseconds> exhausted_reset(const header_list& headers, std::int64_t utc_s) {
-  std::optional<milliseconds> out;
-  for (const std::string kind : {"requests", "tokens"}) {
-    if (whole_number(header(headers, "x-ratelimit-remaining-" + kind)) != 0.0) {
-      continue;
-    }
-    const auto reset = reset_duration(header(headers, "x-ratelimit-reset-" + kind), utc_s);
-    out = reset ? std::max(out.value_or(milliseconds{0}), *reset) : out;
-  }
-  return out;
 }
 
 /// splitmix64's last steps: neighbouring seeds give unrelated numbers.
@@ -150,8 +159,22 @@ std::string in_seconds(milliseconds wait) {
 
 }  // namespace
 
-bool uses_up_a_try(llm_outcome outcome) {
-  return outcome != llm_outcome::rate_limited;
+/// Only of a limit that is exhausted: the others' resets say nothing about this refusal.
+std::optional<milliseconds> exhausted_reset(const header_list& headers, std::int64_t utc_s) {
+  std::optional<milliseconds> out;
+  const auto take = [&](const std::string& remaining, const std::string& reset) {
+    if (whole_number(header(headers, remaining)) == 0.0) {
+      const auto wait = reset_duration(header(headers, reset), utc_s);
+      out = wait ? std::max(out.value_or(milliseconds{0}), *wait) : out;
+    }
+  };
+  for (const std::string kind : {"requests", "tokens"}) {
+    take("x-ratelimit-remaining-" + kind, "x-ratelimit-reset-" + kind);
+  }
+  for (const std::string kind : {"requests", "tokens", "input-tokens", "output-tokens"}) {
+    take("anthropic-ratelimit-" + kind + "-remaining", "anthropic-ratelimit-" + kind + "-reset");
+  }
+  return out;
 }
 
 std::optional<milliseconds> told_wait(const header_list& headers, std::int64_t utc_s) {
@@ -169,22 +192,32 @@ std::optional<milliseconds> told_wait(const header_list& headers, std::int64_t u
 retry_decision decide_retry(const failed_try& x, const retry_limits& limits) {
   const bool is_limit = x.outcome == llm_outcome::rate_limited;
   const bool may_mend = is_limit || x.outcome == llm_outcome::overloaded || x.outcome == llm_outcome::transport_failed;
-  const bool is_spent = is_limit ? x.throttled >= limits.rate_limit_patience : x.counted >= limits.tries;
+  // 503 and 529 speak of the whole service; a 500 or a cut stream may be this call's alone.
+  const bool is_outage = x.is_unreachable || x.http_status == 503 || x.http_status == 529;
+  const bool is_away = is_outage && x.is_heard;
+  const bool is_spent = is_limit  ? x.throttled >= limits.rate_limit_patience
+                        : is_away ? x.down >= limits.down_patience
+                                  : x.counted >= limits.tries;
   if (!may_mend || x.is_permanent || is_spent) {
     return {};
   }
   retry_decision out;
   out.is_again = true;
-  // 503 and 529 speak of the whole service; a 500 or a cut stream may be this call's alone.
-  out.is_shared = is_limit || x.http_status == 503 || x.http_status == 529;
+  const bool is_down = !is_limit && x.streak >= provider_queue::down_after;
+  out.is_shared = is_limit || is_outage || is_down;
+  out.is_counted = !is_limit && !is_away;
   const auto told = x.headers == nullptr ? std::nullopt : told_wait(*x.headers, x.utc_s);
   const auto own = own_backoff(out.is_shared ? x.streak : x.counted, limits, x.seed);
   out.wait = told ? std::min(*told, limits.backoff_cap) : own;
   if (x.streak > believed_short_waits) {
     out.wait = std::max(out.wait, own);
   }
-  out.why = x.http_status == 0 ? to_string(x.outcome) : std::to_string(x.http_status);
-  out.why += (told ? ", told to wait " : ", waiting ") + in_seconds(out.wait);
+  out.why = is_down ? x.provider + " is down: " : std::string{};
+  out.why += x.is_unreachable ? "no connection" : x.http_status == 0 ? to_string(x.outcome) : std::to_string(x.http_status);
+  out.why += is_down ? ", " + std::to_string(x.streak) + " failures in a row; probing again in "
+             : told  ? ", told to wait "
+                     : ", waiting ";
+  out.why += in_seconds(out.wait);
   return out;
 }
 

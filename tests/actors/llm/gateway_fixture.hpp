@@ -30,8 +30,9 @@ inline provider_config chat_provider() {
 
 struct one_gateway {
   explicit one_gateway(std::vector<provider_config> providers = {chat_provider()},
-                       std::map<std::string, caf::expected<recording>> recordings = {})
-      : rules{std::move(providers), recordings, 1} {}
+                       std::map<std::string, caf::expected<recording>> recordings = {},
+                       gateway_terms terms = {false, {}, {}, 1})
+      : rules{std::move(providers), recordings, terms} {}
 
   prompt ask_of(std::uint32_t worker, std::uint32_t round = 1) const {
     prompt x;
@@ -94,6 +95,7 @@ struct one_gateway {
   }
   void keep(begin_exchange& x) { begun.push_back(x.id); }
   void keep(begin_program& x) { programs.push_back(x); }
+  void keep(ask_ledger& x) { asked.push_back(x); }
   void keep(stop_exchange& x) { stopped.push_back(x.id); }
   void keep(stop_program& x) { stopped.push_back(x.id); }
   void keep(withdrawal_done& x) { withdrawn.push_back(x); }
@@ -108,6 +110,7 @@ struct one_gateway {
   std::vector<exchange_id> begun;
   std::vector<begin_program> programs;
   std::vector<std::uint64_t> stopped;
+  std::vector<ask_ledger> asked;
   std::vector<withdrawal_done> withdrawn;
   std::vector<prompt_progress> progress;
   std::vector<std::string> deltas;

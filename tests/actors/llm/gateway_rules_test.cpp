@@ -28,7 +28,7 @@ BOOST_FIXTURE_TEST_CASE(a_prompt_ends_once_in_its_reply, one_gateway) {
   BOOST_TEST(ended[0].first_text.count() == 100);
   BOOST_TEST(ended[0].elapsed.count() == 100);
   BOOST_TEST(deltas == std::vector<std::string>{"hi"}, boost::test_tools::per_element());
-  BOOST_TEST(!rules.has_calls());
+  BOOST_TEST(!rules.has_work());
 }
 
 BOOST_FIXTURE_TEST_CASE(an_unknown_provider_is_named_with_the_known_ones, one_gateway) {

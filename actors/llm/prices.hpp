@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// PRICES: what tokens cost, in whole nano-units. Pure.
+#pragma once
+
+#include "actors/llm/provider_config.hpp"
+#include "messages/llm.hpp"
+#include "messages/money.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace regatta {
+
+/// Of this model, else of `*`; null: unknown.
+const token_prices* prices_of(const provider_config& provider, const std::string& model);
+
+/// Names a price in the ledger: SHA-256 over currency and numbers. Empty without one.
+std::string price_digest(const token_prices* prices, const std::string& currency);
+
+/// `cached` is a part of `input`. Rounded up once, at the end; never wraps: past int64 it is int64's largest.
+nano_units price_of(const token_prices& prices, std::uint64_t input, std::uint64_t cached, std::uint64_t output);
+
+/// Sums that stop at the largest number instead of wrapping: usage is the provider's word.
+nano_units add_money(nano_units a, nano_units b);
+std::uint64_t add_tokens(std::uint64_t a, std::uint64_t b);
+
+}  // namespace regatta
