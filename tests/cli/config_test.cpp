@@ -79,7 +79,11 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_with_file_line_key_got_and_allowed) {
       {"providers = 3\n", "providers: got a value"},
       {"[providers.x]\nkidn = \"chat\"\n", "got providers.x.kidn (did you mean providers.x.kind?)"},
       {"[providers.x]\nkind = \"smoke\"\n",
-       "providers.x.kind: got \"smoke\", allowed: responses, chat, command, replay"},
+       "providers.x.kind: got \"smoke\", allowed: responses, chat, anthropic, relay, command, replay"},
+      {"[providers.x.prices.\"m\"]\ninput = -1\n", "providers.x.prices.\"m\".input: got -1, allowed: "},
+      {"[providers.x.prices.\"m\"]\ninput = nan\n", "providers.x.prices.\"m\".input: got "},
+      {"[providers.x.prices.\"m\"]\nprice = 1\n", "got price, allowed: input, output, cached_input"},
+      {"[providers.x.prices]\nm = 1\n", "got 1, allowed: a table of input, output, cached_input"},
       {"[providers.x]\napi_key = \"sk-1\"\n", "a key must not stand in this file; allowed: api_key_env"},
       {"[providers.x.headers]\nAuthorization = \"Bearer sk-1\"\n", "a key must not stand in this file"},
   };

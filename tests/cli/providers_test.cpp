@@ -45,7 +45,8 @@ BOOST_AUTO_TEST_SUITE(providers)
 
 BOOST_AUTO_TEST_CASE(without_key_and_provider_one_error_says_what_to_set) {
   const auto text = setup{}.error();
-  for (const auto* part : {"OPENAI_API_KEY", "OPENAI_BASE_URL", "[providers.NAME]", "--command", "--replay"}) {
+  for (const auto* part : {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "LLM_RELAY_URL", "OPENAI_BASE_URL",
+                           "[providers.NAME]", "--command", "--replay"}) {
     BOOST_TEST(has(text, part));
   }
   BOOST_TEST((setup{.env = {{"OPENAI_API_KEY", "your-api-key-here"}}}.error() == text));
@@ -68,7 +69,73 @@ BOOST_AUTO_TEST_CASE(openai_needs_a_key_and_other_servers_do_not) {
   BOOST_REQUIRE(chat);
   BOOST_TEST((chat->provider.kind == provider_kind::chat));
   BOOST_TEST(has(setup{.flags = {{"provider", {"openai"}}}}.error(), "OPENAI_API_KEY is not set"));
-  BOOST_TEST(has(setup{.flags = {{"base-url", {"ftp://h"}}}}.error(), "got \"ftp://h\" (neither http:// nor https://), allowed: http://"));
+  BOOST_TEST(has(setup{.flags = {{"base-url", {"ftp://h"}}}}.error(),
+                 "got \"ftp://h\" (neither http:// nor https://), allowed: http://"));
+}
+
+BOOST_AUTO_TEST_CASE(anthropic_and_a_relay_are_known_by_their_variables) {
+  const auto claude = setup{.flags = {{"model", {"claude-x"}}}, .env = {{"ANTHROPIC_API_KEY", "sk-a"}}}.choose();
+  BOOST_REQUIRE(claude);
+  BOOST_TEST((claude->provider.kind == provider_kind::anthropic));
+  BOOST_TEST(claude->provider.base_url == "https://api.anthropic.com");
+  BOOST_TEST(claude->provider.api_key == "sk-a");
+  BOOST_TEST(claude->key_source == "ANTHROPIC_API_KEY");
+  BOOST_TEST(claude->chosen_by == "ANTHROPIC_API_KEY");
+  BOOST_TEST(claude->model == "claude-x");
+  BOOST_TEST(has(setup{.env = {{"ANTHROPIC_API_KEY", "sk-a"}, {"OPENAI_MODEL", "gpt"}}}.error(), "has no model"));
+  const auto relay =
+      setup{.env = {{"LLM_RELAY_URL", "http://127.0.0.1:9/ask"}, {"LLM_RELAY_TIMEOUT_S", "42"}, {"REGATTA_MODEL", "m"}}}
+          .choose();
+  BOOST_REQUIRE(relay);
+  BOOST_TEST((relay->provider.kind == provider_kind::relay));
+  BOOST_TEST(relay->provider.base_url == "http://127.0.0.1:9/ask");
+  BOOST_TEST(relay->provider.first_timeout.count() == 42'000);
+  BOOST_TEST(relay->chosen_by == "LLM_RELAY_URL");
+  BOOST_TEST(has(setup{.flags = {{"provider", {"relay"}}}}.error(), "LLM_RELAY_URL is not set"));
+  BOOST_TEST(has(setup{.flags = {{"provider", {"anthropic"}}}}.error(), "ANTHROPIC_API_KEY is not set"));
+  BOOST_TEST(has(setup{.env = {{"LLM_RELAY_URL", "http://h"}, {"LLM_RELAY_TIMEOUT_S", "soon"}}}.error(),
+                 "LLM_RELAY_TIMEOUT_S: got \"soon\", allowed: "));
+}
+
+BOOST_AUTO_TEST_CASE(with_two_keys_the_model_says_who_is_asked) {
+  const auto asked = [](const std::string& model, std::map<std::string, std::string> more = {}) {
+    setup x{.flags = {{"model", {model}}}, .env = {{"OPENAI_API_KEY", "sk-o"}, {"ANTHROPIC_API_KEY", "sk-a"}}};
+    x.env.merge(more);
+    return x.choose()->provider.name;
+  };
+  BOOST_TEST(asked("gpt-5") == "openai");
+  BOOST_TEST(asked("claude-x") == "anthropic");
+  // A server of one's own that speaks OpenAI's wires may have any model.
+  BOOST_TEST(asked("claude-x", {{"OPENAI_BASE_URL", "http://127.0.0.1:4000"}}) == "openai");
+}
+
+BOOST_AUTO_TEST_CASE(prices_become_whole_nano_units_per_million_tokens) {
+  const auto out = setup{.toml = local +
+                                 "requests_per_minute = 60\ntokens_per_minute = 90000\ncurrency = \"EUR\"\n"
+                                 "[providers.local.prices.\"m-1.5\"]\ninput = 2.5\noutput = 10\n"
+                                 "cached_input = 0.123456789\n[providers.local.prices.\"*\"]\n"
+                                 "input = 1\noutput = 1234.56789\n"}
+                       .choose();
+  BOOST_REQUIRE(out);
+  const auto& prices = out->provider.prices;
+  BOOST_TEST(prices.at("m-1.5").input == 2'500'000'000);
+  BOOST_TEST(prices.at("m-1.5").output == 10'000'000'000);
+  BOOST_TEST(prices.at("m-1.5").cached_input == 123'456'789);
+  BOOST_TEST(prices.at("*").cached_input == 1'000'000'000, "without a price of its own it costs what input costs");
+  BOOST_TEST(prices.at("*").output == 1'234'567'890'000);
+  BOOST_TEST(out->provider.requests_per_minute == 60U);
+  BOOST_TEST(out->provider.tokens_per_minute == 90'000U);
+  BOOST_TEST(out->provider.currency == "EUR");
+  BOOST_TEST(has(setup{.toml = local + "[providers.local.prices.\"m\"]\ninput = 2.5\n"}.error(), "output is missing"));
+}
+
+BOOST_AUTO_TEST_CASE(a_model_that_the_provider_has_not_is_refused_by_name) {
+  const std::string listed =
+      "[providers.local]\nkind = \"anthropic\"\nbase_url = \"http://h\"\nmodels = [\"a\", \"b\"]\n";
+  BOOST_TEST(setup{.toml = listed}.choose()->model == "a");
+  BOOST_TEST((setup{.flags = {{"models", {"b", "a"}}}, .toml = listed}.choose().engaged()));
+  BOOST_TEST(has(setup{.flags = {{"model", {"c"}}}, .toml = listed}.error(),
+                 "got model \"c\", allowed by its `models`: a, b"));
 }
 
 BOOST_AUTO_TEST_CASE(a_table_becomes_a_provider) {
@@ -117,7 +184,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_meant_is_refused_by_name) {
   BOOST_TEST(has(setup{.toml = two}.error(), "local, other"));
   BOOST_TEST((setup{.flags = {{"provider", {"other"}}}, .toml = two}.choose().engaged()));
   BOOST_TEST(has(setup{.flags = {{"provider", {"nope"}}}, .toml = two}.error(),
-                 "allowed: openai, responses, chat, local, other"));
+                 "allowed: openai, responses, chat, anthropic, relay, local, other"));
   BOOST_TEST(has(setup{.flags = {{"replay", {"/dev/null"}}, {"command", {"cat"}}}}.error(), "allowed: one of them"));
   BOOST_TEST(has(setup{.flags = {{"replay", {"/absent"}}}}.error(), "got /absent, allowed: a file that can be read"));
   BOOST_TEST(has(setup{.toml = "[providers.a]\nkind = \"command\"\n"}.error(), "needs argv"));
@@ -138,12 +205,13 @@ BOOST_AUTO_TEST_CASE(keys_are_listed_as_set_or_not_and_never_shown) {
   env["OPENAI_API_KEY"] = {"your-api-key-here", "environment"};
   env["LOCAL_KEY"] = {"sk-9", ".env"};
   const auto states = key_states({*parse_config(local + "api_key_env = \"LOCAL_KEY\"\n", "r.toml")}, env);
-  BOOST_REQUIRE(states.size() == 2U);
-  BOOST_TEST(states[0].variable == "LOCAL_KEY");
-  BOOST_TEST(states[0].is_set);
-  BOOST_TEST(states[0].source == ".env");
-  BOOST_TEST(!states[1].is_set);
-  BOOST_TEST(states[1].is_placeholder);
+  BOOST_REQUIRE(states.size() == 3U);
+  BOOST_TEST(states[0].variable == "ANTHROPIC_API_KEY");
+  BOOST_TEST(states[1].variable == "LOCAL_KEY");
+  BOOST_TEST(states[1].is_set);
+  BOOST_TEST(states[1].source == ".env");
+  BOOST_TEST(!states[2].is_set);
+  BOOST_TEST(states[2].is_placeholder);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
