@@ -24,6 +24,7 @@ struct config_value {
 struct provider_table {
   std::map<std::string, config_value> values;
   std::map<std::string, config_value> headers;
+  std::map<std::string, std::map<std::string, config_value>> prices;  ///< By model; keys of `price_keys`.
   std::string source;
 };
 

@@ -14,9 +14,10 @@ constexpr value_rule flag_rule{value_kind::flag};
 constexpr value_rule seconds_rule{value_kind::seconds, 1, 2'678'400};
 
 constexpr std::array table = {
-    provider_key{"kind", {value_kind::choice, 0, 9e15, "responses, chat, command, replay"}, false, "The wire"},
+    provider_key{"kind", {value_kind::choice, 0, 9e15, "responses, chat, anthropic, relay, command, replay"}, false, "The wire"},
     provider_key{"model", text_rule, false, "Unless --model or --models says otherwise"},
-    provider_key{"base_url", text_rule, false, "responses, chat: without /responses or /chat/completions"},
+    provider_key{"models", text_rule, true, "Which it has: any other is refused before it is asked for"},
+    provider_key{"base_url", text_rule, false, "Without /responses, /chat/completions or /messages; relay: whole"},
     provider_key{"api_key_env", text_rule, false, "Variable that holds the key"},
     provider_key{"api_key_file", text_rule, false, "File of mode 0600 that holds the key"},
     provider_key{"proxy", text_rule, false, "Instead of HTTPS_PROXY and the like"},
@@ -30,6 +31,9 @@ constexpr std::array table = {
     provider_key{"ordered", flag_rule, false, "replay: hand replies out in their order, so that the winner is the same"},
     provider_key{"concurrency", {value_kind::integer, 1, 10'000}, false, "Calls at once"},
     provider_key{"max_output_tokens", {value_kind::integer, 1, 10'000'000}, false, "Of one reply"},
+    provider_key{"requests_per_minute", {value_kind::integer, 1, 1'000'000}, false, "Our own limit"},
+    provider_key{"tokens_per_minute", {value_kind::integer, 1, 1e12}, false, "Our own limit: input and output cap"},
+    provider_key{"currency", text_rule, false, "Of the prices, for people (USD)"},
     provider_key{"tries", {value_kind::integer, 1, 100}, false, "Of one call, retries included"},
     provider_key{"rate_limit_patience_s", seconds_rule, false, "How long one prompt waits out 429s"},
     provider_key{"connect_timeout_s", seconds_rule, false, "Until connected"},

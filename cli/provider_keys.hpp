@@ -5,6 +5,7 @@
 
 #include "cli/options.hpp"
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ struct provider_key {
   bool is_list = false;
   std::string_view help{};
 };
+
+/// What may stand in `[providers.NAME.prices."MODEL"]`: currency units per million tokens.
+inline constexpr std::array<std::string_view, 3> price_keys{"input", "output", "cached_input"};
+/// A million units for a million tokens is beyond any price list.
+inline constexpr value_rule price_rule{value_kind::number, 0, 1'000'000};
 
 std::span<const provider_key> provider_keys();
 /// Null if there is none.

@@ -17,15 +17,20 @@ namespace regatta::cli {
 
 struct provider_choice {
   provider_config provider;
-  std::string model;       ///< Its default; workers may have others.
-  std::string chosen_by;   ///< "--replay", "llm.provider", "OPENAI_API_KEY" …
-  std::string key_source;  ///< "OPENAI_API_KEY", path of a file; empty: no key is sent.
+  std::string model;                      ///< Its default; workers may have others.
+  std::string chosen_by;                  ///< "--replay", "llm.provider", "OPENAI_API_KEY" …
+  std::vector<std::string> known_models;  ///< Empty: any.
+  std::string key_source;                 ///< "OPENAI_API_KEY", path of a file; empty: no key is sent.
 };
 
 /// The provider of the race. Fails: `ec::invalid_config`, `ec::unknown_provider`; if nothing at all is configured the
 /// text says what to set. There is never a silent stand-in.
 caf::expected<provider_choice> choose_provider(const settings& values, const std::vector<config_file>& files,
                                                const environment& env);
+
+/// A `[providers.NAME]` table, or what is known without one. Fails like the above.
+caf::expected<provider_choice> named_provider(const std::string& name, const settings& values,
+                                              const std::vector<config_file>& files, const environment& env);
 
 /// "PROG 'an argument' x" -> words, by the shell's rules for blanks, quotes and backslash; nothing is expanded.
 /// Fails: `ec::invalid_config`.
