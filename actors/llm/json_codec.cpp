@@ -11,6 +11,31 @@ namespace {
 
 const value null_value;
 
+/// The library copies and writes values by recursion: a level costs some 250 bytes of stack, and a server sends as many
+/// levels as it likes. No wire of ours has more than ten.
+constexpr std::size_t deepest = 100;
+
+bool is_too_deep(std::string_view bytes) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char c = bytes[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '[' || c == '{') {
+      if (++depth > deepest) {
+        return true;
+      }
+    } else if (c == ']' || c == '}') {
+      depth -= depth > 0 ? 1 : 0;
+    } else {
+      in_string = c == '"';
+    }
+  }
+  return false;
+}
+
 /// The code unit of a `\uXXXX` at `at`; empty if there is none.
 std::optional<std::uint32_t> escaped_unit(std::string_view text, std::size_t at) {
   if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u') {
@@ -50,6 +75,9 @@ std::string without_lone_surrogates(std::string_view text) {
 }  // namespace
 
 value parse(std::string_view bytes) {
+  if (is_too_deep(bytes)) {
+    return value(value::value_t::discarded);
+  }
   auto result = value::parse(bytes, nullptr, false);
   if (result.is_discarded()) {
     result = value::parse(without_lone_surrogates(repair_utf8(bytes)), nullptr, false);

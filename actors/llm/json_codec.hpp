@@ -17,8 +17,8 @@ namespace regatta::json {
 
 using value = nlohmann::json;
 
-/// Discarded (`is_discarded()`) if it is not JSON. Bytes that are not UTF-8 and halves of surrogate pairs become
-/// U+FFFD first.
+/// Discarded (`is_discarded()`) if it is not JSON, or nested deeper than 100 levels. Bytes that are not UTF-8 and
+/// halves of surrogate pairs become U+FFFD first.
 value parse(std::string_view bytes);
 
 /// As compact text; ill-formed UTF-8 in strings becomes U+FFFD.
