@@ -127,8 +127,9 @@ std::string tag_of(std::string_view info) {
   const auto begin = std::min(info.find_first_not_of(" \t{."), info.size());
   const auto word = info.substr(begin);
   auto tag = std::string{word.substr(0, std::min(word.find_first_of(" \t,:{}="), tag_bytes))};
+  // It is quoted in notes: no control characters, and no character that the cut above has halved.
   std::transform(tag.begin(), tag.end(), tag.begin(),
-                 [](unsigned char x) { return static_cast<char>(std::tolower(x)); });
+                 [](unsigned char x) { return x > 0x20 && x < 0x7F ? static_cast<char>(std::tolower(x)) : '?'; });
   return tag;
 }
 

@@ -92,4 +92,11 @@ BOOST_AUTO_TEST_CASE(a_long_error_is_cut_between_characters) {
   BOOST_TEST(chosen.note.ends_with("\xC3\xA4"));
 }
 
+BOOST_AUTO_TEST_CASE(a_foreign_tag_is_quoted_as_plain_text_even_if_its_cut_halves_a_character) {
+  const auto found = find_code("```" + std::string(31, 'A') + "\xC3\xBC\nx\n```\n```x\x1B[2J\ny\n```\n", false);
+  BOOST_REQUIRE_EQUAL(found.options.size(), 2U);
+  BOOST_TEST(found.options[0].tag == "x?[2j");
+  BOOST_TEST(found.options[1].tag == std::string(31, 'a') + "?");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
