@@ -96,6 +96,14 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_with_file_line_key_got_and_allowed) {
   }
 }
 
+// In toml++ 3.3 the answer to "is this white space?" was undefined for most letters; the sanitizers see it.
+BOOST_AUTO_TEST_CASE(letters_outside_of_strings_are_an_error_with_its_line) {
+  for (const auto* letter : {"\xC3\xA9", "\xEF\xB3\xBF", "\xE2\x80\xA8", "\xF0\x9F\x99\x82"}) {
+    BOOST_TEST(error_in("[race]\n" + std::string{letter} + "x = 1\n").starts_with("/etc/r.toml:2: "));
+    BOOST_TEST(error_in("[race]\nworkers = 4 " + std::string{letter} + "\n").starts_with("/etc/r.toml:2: "));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_stronger_source_wins_at_every_step) {
   const auto files =
       files_of({{"given.toml", "[race]\nworkers = 5\n"},
