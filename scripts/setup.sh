@@ -123,9 +123,22 @@ ensure_test_modules() {
   export REGATTA_TEST_MODULES=$folder
 }
 
+# The official clients of two wires, which a test points at our imposter; pinned, in an environment of their own.
+ensure_official_clients() {
+  local venv=$regatta_root/build/official-clients packages="openai==3.57.0 anthropic==2.14.0"
+  export REGATTA_OFFICIAL_CLIENTS=${REGATTA_OFFICIAL_CLIENTS:-$venv/bin/python}
+  "$REGATTA_OFFICIAL_CLIENTS" -c 'import openai, anthropic' 2>/dev/null && return 0
+  [ "${REGATTA_OFFLINE:-}" != 1 ] || give_up "missing Python packages: $packages"
+  say "installing by pip: $packages"
+  python3 -m venv "$venv"
+  # shellcheck disable=SC2086
+  "$venv/bin/pip" install -q --disable-pip-version-check $packages
+  REGATTA_OFFICIAL_CLIENTS=$venv/bin/python
+}
+
 setup_build() { install_packages $packages_build $packages_python; ensure_cmake; }
 setup_python() { install_packages $packages_python; ensure_python; }
-setup_test() { install_packages $packages_test; ensure_test_modules; }
+setup_test() { install_packages $packages_test; ensure_test_modules; ensure_official_clients; }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   for step in "${@:-build}"; do

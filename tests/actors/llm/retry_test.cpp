@@ -64,6 +64,20 @@ BOOST_AUTO_TEST_CASE(a_limits_reset_counts_if_that_limit_is_exhausted) {
   BOOST_TEST(reset("0", "6 minutes") == -1);
 }
 
+BOOST_AUTO_TEST_CASE(anthropics_resets_are_times_and_count_the_same_way) {
+  const auto reset = [](const std::string& kind, const std::string& left, const std::string& when) {
+    return told({{"anthropic-ratelimit-" + kind + "-remaining", left}, {"anthropic-ratelimit-" + kind + "-reset", when}});
+  };
+  // The tests' now is Sun, 06 Nov 1994 08:49:37 GMT.
+  for (const auto* kind : {"requests", "tokens", "input-tokens", "output-tokens"}) {
+    BOOST_TEST(reset(kind, "0", "1994-11-06T08:49:42Z") == 5'000);
+  }
+  BOOST_TEST(reset("tokens", "0", "1994-11-06T08:49:42.250Z") == 5'000);
+  BOOST_TEST(reset("tokens", "0", "1994-11-06T08:00:00Z") == 0);
+  BOOST_TEST(reset("tokens", "900", "1994-11-06T08:49:42Z") == -1);
+  BOOST_TEST(reset("tokens", "0", "1994-11-06Tab:49:42Z") == -1);
+}
+
 BOOST_AUTO_TEST_CASE(a_providers_wait_wins_up_to_the_cap) {
   const header_list half_minute{{"retry-after", "30"}};
   const header_list hour{{"retry-after", "3600"}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What servers say on each HTTP wire, as bytes written out by hand: independent of the codecs and of the imposter's own
-/// streams. Texts that are passed in stand in JSON as they are: escape them yourself.
+/// What servers say on each HTTP wire, as bytes written out by hand: independent of the codecs and of the imposter's
+/// own streams. Texts that are passed in stand in JSON as they are: escape them yourself.
 #pragma once
 
 #include "actors/llm/provider_config.hpp"
@@ -29,9 +29,7 @@ struct wire_words {
   bool streams() const { return kind != provider_kind::relay; }
   std::string delta(const std::string& text) const { return std::string{before} + text + std::string{after}; }
   std::string body(const std::string& text) const { return std::string{body_before} + text + std::string{body_after}; }
-  std::string stream(const std::string& text) const {
-    return std::string{start} + delta(text) + std::string{finish};
-  }
+  std::string stream(const std::string& text) const { return std::string{start} + delta(text) + std::string{finish}; }
   /// The wire's ordinary good answer.
   std::string whole(const std::string& text) const { return streams() ? stream(text) : body(text); }
   std::string error(const std::string& object) const {

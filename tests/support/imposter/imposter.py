@@ -265,8 +265,8 @@ class Imposter:
                 await Http2(self, reader, writer).run()
             else:
                 await self.serve_http1(reader, writer)
-        except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError):
-            pass
+        except (ConnectionError, asyncio.IncompleteReadError, ssl.SSLError, asyncio.CancelledError):
+            pass  # Cancelled: the program ends.
         finally:
             writer.close()
 

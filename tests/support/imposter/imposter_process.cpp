@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 extern char** environ;  // NOLINT
 
@@ -37,6 +38,10 @@ std::string write_script(const std::string& text) {
   }
   close(fd);
   return path;
+}
+
+bool has_all(const std::string& line, const std::vector<std::string>& words) {
+  return std::all_of(words.begin(), words.end(), [&](const auto& x) { return line.find(x) != std::string::npos; });
 }
 
 }  // namespace
@@ -115,15 +120,23 @@ std::string imposter::next_line(std::chrono::milliseconds timeout) {
 }
 
 std::string imposter::wait_for(const std::vector<std::string>& words, std::chrono::milliseconds timeout) {
+  const auto lines = lines_until(words, timeout);
+  return !lines.empty() && has_all(lines.back(), words) ? lines.back() : std::string{};
+}
+
+std::vector<std::string> imposter::lines_until(const std::vector<std::string>& words,
+                                               std::chrono::milliseconds timeout) {
   const auto deadline = steady::now() + timeout;
+  std::vector<std::string> out;
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady::now());
-    const auto line = next_line(std::max(left, std::chrono::milliseconds{0}));
+    auto line = next_line(std::max(left, std::chrono::milliseconds{0}));
     if (line.empty()) {
-      return {};
+      return out;
     }
-    if (std::all_of(words.begin(), words.end(), [&](const auto& x) { return line.find(x) != line.npos; })) {
-      return line;
+    out.push_back(std::move(line));
+    if (has_all(out.back(), words)) {
+      return out;
     }
   }
 }

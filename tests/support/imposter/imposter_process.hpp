@@ -31,6 +31,10 @@ public:
   std::string wait_for(const std::vector<std::string>& words,
                        std::chrono::milliseconds timeout = std::chrono::seconds{10});
 
+  /// All lines up to and with the next one that has all these words; without it if it does not come in time.
+  std::vector<std::string> lines_until(const std::vector<std::string>& words,
+                                       std::chrono::milliseconds timeout = std::chrono::seconds{10});
+
 private:
   /// Empty at the end or after `timeout`.
   std::string next_line(std::chrono::milliseconds timeout);
