@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long from the winner's verdict until nothing of the race runs:
 
-    bench/cancel_bench.py [--races 100] [--workers 16] [--stalled 4]
+    bench/cancel_bench.py [--races 100] [--workers 16] [--stalled 4] [--busy]
 
-One of `workers` passes after a second; the others are in candidates that fork, ignore SIGTERM and call setsid; `stalled`
-more wait for a stream that stopped after its first event. Quoted are the race's own times from summary.json (decided →
+One of `workers` passes after a second; the others are in candidates that fork, ignore SIGTERM and call setsid, and then
+sleep (`--busy`: spin); `stalled` more wait for a stream that stopped after its first event. Quoted are the race's own times from summary.json (decided →
 signalled, decided → every tree reaped) as p50, p90, p99 and maximum, and the number of processes that a scan of /proc
 finds alive after the command has returned. Several build folders (REGATTA_BIN_DIR=A:B) take turns.
 """
@@ -27,13 +27,14 @@ def main():
     options.add_argument("--races", type=int, default=100)
     options.add_argument("--workers", type=int, default=16)
     options.add_argument("--stalled", type=int, default=4)
+    options.add_argument("--busy", action="store_true")
     chosen = options.parse_args()
     found = {folder: [] for folder in race_bench.PROGRAMS.split(":")}
     for _ in range(chosen.races):
         for folder, races in found.items():
             race_bench.PROGRAMS = folder
-            races.append(race_bench.measure("regatta", "f", chosen.workers + chosen.stalled, None, has_sampler=False,
-                                            answered=chosen.workers))
+            races.append(race_bench.measure("regatta", "g" if chosen.busy else "f", chosen.workers + chosen.stalled, None,
+                                            has_sampler=False, answered=chosen.workers))
     for folder, races in found.items():
         print(f"{folder}: n = {len(races)}, {chosen.workers} workers, {chosen.stalled} more with a stalled stream")
         for name in ("cancel_ms", "quiet_ms"):

@@ -10,6 +10,7 @@ comment, so that no deduplication can shorten anybody's work):
   b  two replies fail, the third passes         d  one reply passes after 1 s, all others hang for 600 s
   e  as d, but those that hang fork, ignore SIGTERM and leave their session
   f  as e, and after ANSWERED requests every stream stalls at its first event
+  g  as f, and all those processes spin instead of sleeping
 """
 import http.server
 import itertools
@@ -41,6 +42,7 @@ def candidate(case, attempt, number):
         "d": "import time\ntime.sleep(1)\n" + PASS if number == 0 else HANG,
         "e": "import time\ntime.sleep(1)\n" + PASS if number == 0 else FIERCE,
         "f": "import time\ntime.sleep(1)\n" + PASS if number == 0 else FIERCE,
+        "g": "import time\ntime.sleep(1)\n" + PASS if number == 0 else FIERCE.replace("time.sleep(600)", "while True: pass"),
     }[case]
     # The names that Regatta's kernel stage asks for; the other ways do not look.
     names = "class ModelNew: pass\ndef kernel_function(*inputs): pass\n"
@@ -81,7 +83,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Content-Length", str(len(out)))
         self.end_headers()
-        if self.case == "f" and number >= self.answered:
+        if self.case in "fg" and number >= self.answered:
             self.wfile.write(out[:out.index(b"\n\n") + 2])
             self.rfile.read(1)  # until the client hangs up
             return

@@ -70,13 +70,23 @@ def pss(pid):
         return 0
 
 
-def survivors(started):
+def is_of(pid, root, seen):
+    """Of this very race, and nobody else's on this machine: in the race's cgroup, or seen below its root."""
+    try:
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8") as groups:
+            return int(pid) in seen or f"/regatta-{root}-" in groups.read()
+    except OSError:
+        return False
+
+
+def survivors(started, root, seen):
     ticks, found = os.sysconf("SC_CLK_TCK"), []
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{entry}/cmdline", "rb") as cmdline, open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as stat:
                 fields = stat.read().rsplit(")", 1)[1].split()
-                if b"candidate_main.py" in cmdline.read() and int(fields[19]) / ticks >= started and fields[0] != "Z":
+                if (b"candidate_main.py" in cmdline.read() and int(fields[19]) / ticks >= started and fields[0] != "Z"
+                        and is_of(entry, root, seen)):
                     found.append(int(entry))
         except (OSError, IndexError):
             pass
@@ -95,11 +105,13 @@ def measure(way, case, workers, kernelagent, has_sampler=True, answered=16):
         boot = float(uptime.read().split()[0])
     child = subprocess.Popen(commands(way, workers, folder, kernelagent), cwd=folder, env=environment,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    peak, stop = [0], threading.Event()
+    peak, seen, stop = [0], set(), threading.Event()
 
     def sample():
         while not stop.wait(0.05):
-            peak[0] = max(peak[0], sum(map(pss, tree(child.pid, processes()))))
+            pids = tree(child.pid, processes())
+            seen.update(pids)
+            peak[0] = max(peak[0], sum(map(pss, pids)))
 
     # Reading smaps takes the locks that an ending process needs: not beside a measurement of how fast things end.
     sampler = threading.Thread(target=sample if has_sampler else lambda: None)
@@ -109,7 +121,7 @@ def measure(way, case, workers, kernelagent, has_sampler=True, answered=16):
     stop.set()
     sampler.join()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    left = survivors(boot)
+    left = survivors(boot, child.pid, seen)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     server.stdin.close()
