@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -24,6 +25,7 @@ namespace regatta::sandbox {
 namespace {
 
 constexpr int report_fd = 3;
+constexpr int weakest_nice = 19;  ///< The kernel's range ends here.
 
 /// A hard limit that is lower already stays: raising it takes a right that even root may not have.
 void limit(__rlimit_resource_t what, std::uint64_t soft, std::uint64_t hard) {
@@ -60,6 +62,16 @@ void set_limits(const launch_plan& plan) {
   limit(RLIMIT_NOFILE, limits.open_files);
   limit(RLIMIT_MEMLOCK, 64 * MiB);
   limit(RLIMIT_MSGQUEUE, 0);
+}
+
+/// Behind whoever waits for it: docs/adr/0007-candidates-step-back.md. Best effort, as nothing is safer by it. The way
+/// back needs CAP_SYS_NICE or a higher RLIMIT_NICE, and a candidate has neither.
+void step_back() {
+  ::setpriority(PRIO_PROCESS, 0, std::min(weakest_nice, ::getpriority(PRIO_PROCESS, 0) + candidate_nice));
+  const sched_param none{};
+  ::sched_setscheduler(0, SCHED_BATCH, &none);
+  limit(RLIMIT_NICE, 0);
+  limit(RLIMIT_RTPRIO, 0);
 }
 
 void drop_bounding_set() {
@@ -109,6 +121,7 @@ void drop_capabilities() {
 
 void confine(const launch_plan& plan, const std::vector<sock_filter>& filter) {
   set_limits(plan);
+  step_back();
   check_step(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
   if (plan.walls.landlock) {
     restrict_files(plan);

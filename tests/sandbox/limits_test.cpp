@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each limit, and how its breach is told.
+#include "sandbox/candidate.hpp"
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <future>
 
 namespace regatta::sandbox::test {
@@ -185,6 +188,39 @@ BOOST_AUTO_TEST_CASE(an_endless_printer_ends_at_its_wall_limit_and_its_log_is_bo
   const auto result = run_python("while True: print('x' * 1000)", limits);
   BOOST_TEST((result.outcome == outcome::timed_out), result.reason);
   BOOST_TEST(result.stdout_kept.size() < 2 * MiB);
+}
+
+// With more processes than cores, our own threads must not wait for theirs: a cancel would take as long as hundreds of
+// processes need to die.
+BOOST_AUTO_TEST_CASE(a_candidate_and_its_children_stand_behind_us_and_cannot_step_forward) {
+  const auto result = run_python(R"(
+import os, resource
+def tell(who):
+    print(who, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0) == os.SCHED_BATCH, flush=True)
+def attempt(what, *arguments):
+    try:
+        what(*arguments)
+        print('got forward by', what.__name__, arguments)
+    except (OSError, ValueError):
+        pass
+attempt(resource.setrlimit, resource.RLIMIT_NICE, (40, 40))
+attempt(resource.setrlimit, resource.RLIMIT_RTPRIO, (1, 1))
+now = os.getpriority(os.PRIO_PROCESS, 0)
+for which in (os.PRIO_PROCESS, os.PRIO_PGRP, os.PRIO_USER):
+    attempt(os.setpriority, which, 0, now - 1)
+for policy in (os.SCHED_FIFO, os.SCHED_RR):
+    attempt(os.sched_setscheduler, 0, policy, os.sched_param(1))
+tell('main')
+if os.fork() == 0:
+    os.setsid()
+    tell('child')
+    os._exit(0)
+os.wait()
+)",
+                                 short_limits());
+  constexpr int weakest = 19;
+  const auto nice = std::to_string(std::min(weakest, ::getpriority(PRIO_PROCESS, 0) + candidate_nice));
+  BOOST_TEST(result.stdout_kept == "main " + nice + " True\nchild " + nice + " True\n", result.stderr_kept);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
