@@ -14,18 +14,16 @@ bool is_same(const model_choice& a, const model_choice& b) {
   return a.fields() == b.fields();
 }
 
-/// A sandbox that failed and a run that we stopped say nothing of the candidate.
-bool counts(const evaluation& x) {
+}  // namespace
+
+bool counts_for_candidate(const evaluation& x) {
   return x.outcome != outcome::sandbox_failed && x.outcome != outcome::cancelled;
 }
 
-/// What a worker shows its model again after a reply in which nothing usable was found: the first block.
 std::string first_block(const std::string& reply, bool is_cut) {
   const auto found = find_code(reply, is_cut);
   return found.problem == extraction::found && !found.options.empty() ? found.options.front().text : std::string{};
 }
-
-}  // namespace
 
 std::uint32_t fallback_index(const worker_spec& spec, const model_choice& choice) {
   if (is_same(spec.choice, choice)) {
@@ -111,8 +109,12 @@ void race_fold::on(const event& x, const candidate_evaluated& body) {
     return;
   }
   ++totals_.evaluations;
-  if (!counts(body.result)) {
+  if (!counts_for_candidate(body.result)) {
     return;
+  }
+  if (body.is_accepted && !passed_) {
+    passed_ = regatta::winner{x.race, body.worker, body.round, body.attempt, body.digest,
+                     workers_[body.worker].rounds[body.round].code, body.result};
   }
   if (it != all.end()) {
     *it = {{body.digest, body.result}, x.seq};
@@ -144,8 +146,9 @@ void race_fold::on(const event&, const worker_finished& body) {
   }
 }
 
-void race_fold::on(const event&, const winner_decided& body) {
+void race_fold::on(const event& x, const winner_decided& body) {
   winner_ = body;
+  passed_ = regatta::winner{x.race, body.worker, body.round, 1, body.digest, body.code, body.result};
 }
 
 void race_fold::on(const event&, const runner_up&) {
@@ -221,6 +224,7 @@ race_standing race_fold::standing() const {
   out.totals = totals_;
   out.totals.resumes = resumes_;
   out.replies = static_cast<std::uint32_t>(paid_.size());
+  out.passed = passed_;
   return out;
 }
 

@@ -90,9 +90,16 @@ private:
   std::set<source_digest> settled_;
   std::set<std::pair<worker_id, std::pair<std::uint32_t, std::uint32_t>>> paid_;  ///< (worker, (round, attempt)).
   std::optional<winner_decided> winner_;
+  std::optional<regatta::winner> passed_;  ///< The decided one; before a decision the first that was accepted.
   std::optional<race_ended> ended_;
   race_ended totals_;
 };
+
+/// A sandbox that failed and a run that we stopped say nothing of the candidate.
+bool counts_for_candidate(const evaluation& x);
+
+/// What a worker shows its model again after a reply in which nothing usable was found; empty: nothing.
+std::string first_block(const std::string& reply, bool is_cut);
 
 /// 0: `choice` itself, or one that `spec` does not have; n: the n-th fallback.
 std::uint32_t fallback_index(const worker_spec& spec, const model_choice& choice);

@@ -81,6 +81,9 @@ void perform(race_pointer self, const withdraw_prompts& x) {
 void perform(race_pointer self, const release& x) {
   self->send(self->state.config.registry, x);
 }
+void perform(race_pointer self, const restore_race& x) {
+  self->send(self->state.config.registry, x);
+}
 void perform(race_pointer self, const forget_race& x) {
   self->send(self->state.config.registry, x);
 }

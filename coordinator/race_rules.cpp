@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A race while it runs: workers, rounds, records. How it stops is in race_stop.cpp.
+// A race while it runs: workers, calls, records. What a later start must know is in race_resume.cpp, how it stops in
+// race_stop.cpp.
+#include "actors/race_fold.hpp"
 #include "coordinator/race_rules.hpp"
-
 #include "messages/digest.hpp"
 #include "messages/limits.hpp"
 
@@ -35,11 +36,22 @@ race_rules::racer* race_rules::find(const worker_id& worker) {
 
 void race_rules::begin(time_point now) {
   started_at_ = now;
+  if (config_.standing) {
+    take_up(*config_.standing, now);
+    // Whole candidates and their outputs; nobody reads them again.
+    config_.standing.reset();
+    return;
+  }
   emit(race_started{config_.spec, config_.version});
+  start_workers(now);
+}
+
+void race_rules::start_workers(time_point now) {
   // In the order of the list, which is the order in which users numbered them.
   for (const auto& spec : config_.spec.workers) {
-    if (is_running()) {
-      start_worker(racers_.at(spec.worker), now);
+    auto& who = racers_.at(spec.worker);
+    if (is_running() && !who.end) {
+      start_worker(who, now);
     }
   }
 }
@@ -110,6 +122,7 @@ caf::error race_rules::on_prompt(const prompt& msg) {
   }
   announce(*who);
   who->open_prompt = key;
+  who->progress.fallback = fallback_index(who->spec, msg.choice);
   ++ended_.llm_calls;
   emit(prompt_sent{msg.worker, msg.round, msg.attempt, msg.choice, msg.user, sha256_hex(msg.system + '\0' + msg.user)});
   return caf::none;
@@ -150,23 +163,6 @@ void race_rules::on_report(const report& msg) {
   emit(msg.body);
 }
 
-/// Keeps what a later start of this worker has to know.
-void race_rules::track(racer& who, const fact& body) {
-  if (const auto* found = std::get_if<code_extracted>(&body)) {
-    who.round_code = found->code;
-    auto& own = who.progress.own_digests;
-    if (!found->digest.empty() && std::ranges::find(own, found->digest) == own.end()) {
-      own.push_back(found->digest);
-    }
-  } else if (const auto* failed = std::get_if<round_failed>(&body)) {
-    who.progress.round = failed->round + 1;
-    who.progress.error_context = failed->error_context;
-    who.progress.last_code = std::exchange(who.round_code, {});
-  } else if (std::holds_alternative<candidate_evaluated>(body)) {
-    ++ended_.evaluations;
-  }
-}
-
 void race_rules::on_worker_ended(const worker_ended& msg, time_point now) {
   auto* who = find(msg.worker);
   if (is_over() || who == nullptr || !who->is_alive || who->start != msg.start) {
@@ -184,7 +180,8 @@ void race_rules::on_racer_ended(racer& who, worker_end end, const std::string& r
   who.is_alive = false;
   emit(worker_finished{who.spec.worker, who.start, end, reason});
   const bool starts_again =
-      is_running() && end == worker_end::crashed && who.start < worker_starts && !willing_nodes_.empty();
+      is_running() && end == worker_end::crashed && who.start - who.former_starts < worker_starts &&
+      !willing_nodes_.empty();
   if (is_running()) {
     effects_.emplace_back(release{config_.spec.race, who.spec.worker, {}});
     effects_.emplace_back(withdraw_prompts{config_.spec.race, who.spec.worker});
@@ -221,17 +218,28 @@ void race_rules::on_prompt_ended(const prompt_ended& msg) {
     return;
   }
   who->open_prompt.reset();
-  ended_.input_tokens += msg.usage.input_tokens.value_or(0);
-  ended_.output_tokens += msg.usage.output_tokens.value_or(0);
-  ended_.cost += msg.cost;
-  ended_.reserved_cost += msg.basis == charge_basis::reserved ? msg.cost : 0;
-  ended_.lost_in_flight += msg.lost_in_flight;
+  who->reply = msg.text;
+  who->is_cut = msg.outcome == llm_outcome::truncated;
+  count(msg);
   emit(reply_ended{msg.worker, msg.round, msg.attempt, msg.outcome, msg.text, msg.finish_reason, msg.response_id,
                    msg.usage, msg.error, msg.http_status, msg.tries, msg.first_text, msg.elapsed, msg.cost, msg.basis,
                    msg.charged_tokens, msg.lost_in_flight, msg.is_known});
   if (is_running() && who->is_alive) {
     effects_.emplace_back(node_note{who->node, msg});
   }
+}
+
+void race_rules::count(const prompt_ended& msg) {
+  if (msg.is_known) {
+    // Nobody was asked, and what it cost stands in the sums that a resumed race begins with.
+    --ended_.llm_calls;
+    return;
+  }
+  ended_.input_tokens += msg.usage.input_tokens.value_or(0);
+  ended_.output_tokens += msg.usage.output_tokens.value_or(0);
+  ended_.cost += msg.cost;
+  ended_.reserved_cost += msg.basis == charge_basis::reserved ? msg.cost : 0;
+  ended_.lost_in_flight += msg.lost_in_flight;
 }
 
 void race_rules::on_reservation_resolved(const reservation_resolved& msg) {

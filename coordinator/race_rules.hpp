@@ -46,13 +46,15 @@ struct race_over {
   std::uint64_t last_seq = 0;
 };
 /// What the shell must do, in this order.
-using race_effect = std::variant<event, node_order, node_note, withdraw_prompts, release, forget_race, race_over>;
+using race_effect =
+    std::variant<event, node_order, node_note, withdraw_prompts, release, restore_race, forget_race, race_over>;
 
 struct race_rules_config {
   race_spec spec;
   std::vector<node_id> nodes;
   std::string version;
   std::function<std::int64_t()> wall_clock_us;
+  std::optional<race_standing> standing;  ///< Where to go on; empty: from the beginning.
 };
 
 class race_rules {
@@ -99,13 +101,17 @@ private:
   enum class phase : std::uint8_t { running, stopping, over };
   struct racer {
     worker_spec spec;
-    std::uint32_t start = 0;  ///< 0: never started.
+    std::uint32_t start = 0;          ///< 0: never started.
+    std::uint32_t former_starts = 0;  ///< Of these, by former processes.
     node_id node;
     bool is_alive = false;       ///< This start was ordered and has not ended.
     bool is_announced = false;   ///< `worker_started` is out for this start.
     bool is_restarting = false;  ///< Waits until the former start's LLM call is closed.
     worker_progress progress;
+    std::string reply;    ///< The last one, until its code is looked for.
+    bool is_cut = false;  ///< `reply` is.
     std::string round_code;  ///< Found in the current round.
+    std::vector<source_digest> round_digests;
     std::optional<work_key> open_prompt;
     std::optional<worker_end> end;
     std::string reason;
@@ -117,7 +123,14 @@ private:
   caf::error admit(const racer* who, const worker_id& worker) const;
   void announce(racer& who);
   void track(racer& who, const fact& body);
+  void track_evaluation(racer& who, const candidate_evaluated& body);
+  void track_failed_round(racer& who, const round_failed& body);
 
+  void take_up(const race_standing& from, time_point now);
+  void adopt(const race_standing& from);
+  std::vector<settled_candidate> settled_so_far(const race_standing& from) const;
+  void start_workers(time_point now);
+  void count(const prompt_ended& msg);
   void start_worker(racer& who, time_point now);
   std::optional<node_id> next_node();
   void on_racer_ended(racer& who, worker_end end, const std::string& reason, time_point now);

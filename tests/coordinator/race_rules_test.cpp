@@ -15,7 +15,7 @@ struct one_race {
   static race_rules_config config() {
     race_rules_config out;
     out.spec.race = race_id{"run_1"};
-    out.spec.workers = {{worker_id{"worker_01"}, 1, 0, {}}, {worker_id{"worker_02"}, 2, 1, {}}};
+    out.spec.workers = {{worker_id{"worker_01"}, 1, 0, {}, {}}, {worker_id{"worker_02"}, 2, 1, {}, {}}};
     out.nodes = {node_id{"n1"}, node_id{"n2"}};
     out.wall_clock_us = [] { return std::int64_t{7}; };
     return out;

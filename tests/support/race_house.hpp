@@ -91,7 +91,7 @@ public:
     out.problem = {"p", "/p.py", "class Model: pass\n", "d1"};
     out.rounds = rounds;
     for (std::uint32_t i = 1; i <= workers; ++i) {
-      out.workers.push_back({make_worker_id(i), i, i - 1, {"scripted", "m", {}, {}, 0, ""}});
+      out.workers.push_back({make_worker_id(i), i, i - 1, {"scripted", "m", {}, {}, 0, ""}, {}});
     }
     return out;
   }
