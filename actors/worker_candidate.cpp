@@ -97,13 +97,18 @@ void worker_rules::on_run_ended(const run_ended& msg, time_point now) {
   }
   const bool wins = is_accepted(verdict_of(msg.result), job_.accept);
   report_fact(candidate_evaluated{job_.spec.worker, msg.round, msg.attempt, digest_, msg.result, wins});
-  if (wins) {
-    effects_.emplace_back(winner{job_.race, job_.spec.worker, msg.round, msg.attempt, digest_, code_, msg.result});
-    effects_.emplace_back(settle{job_.race, job_.spec.worker, digest_, verdict_of(msg.result), ""});
-    end(worker_end::won, "passed in round " + std::to_string(progress_.round));
-  } else {
-    on_failed_evaluation(msg.result, now);
+  conclude(msg.result, now);
+}
+
+void worker_rules::conclude(const evaluation& result, time_point now) {
+  if (!is_accepted(verdict_of(result), job_.accept)) {
+    on_failed_evaluation(result, now);
+    return;
   }
+  effects_.emplace_back(
+      winner{job_.race, job_.spec.worker, progress_.round, run_attempt_, digest_, code_, result});
+  effects_.emplace_back(settle{job_.race, job_.spec.worker, digest_, verdict_of(result), ""});
+  end(worker_end::won, "passed in round " + std::to_string(progress_.round));
 }
 
 void worker_rules::on_failed_evaluation(const evaluation& result, time_point now) {

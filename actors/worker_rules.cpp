@@ -7,6 +7,7 @@
 #include "messages/limits.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace regatta {
 
@@ -21,12 +22,22 @@ std::string seconds_text(std::chrono::seconds x) {
   return std::to_string(x.count()) + " s";
 }
 
+/// " until 10:41:07 UTC"; whole seconds, so that the same wait is said once.
+std::string until_text(std::int64_t utc_us) {
+  if (utc_us <= 0) {
+    return "";
+  }
+  const auto of_day = (utc_us / 1'000'000) % 86'400;
+  const auto two = [](std::int64_t x) { return (x < 10 ? "0" : "") + std::to_string(x); };
+  return " until " + two(of_day / 3'600) + ":" + two(of_day / 60 % 60) + ":" + two(of_day % 60) + " UTC";
+}
+
 std::string note_of(const prompt_progress& x) {
   switch (x.phase) {
     case prompt_phase::queued:
       return "queued at the provider";
     case prompt_phase::throttled:
-      return x.note.empty() ? "throttled" : "throttled: " + x.note;
+      return "throttled" + until_text(x.until_us) + (x.note.empty() ? "" : ": " + x.note);
     case prompt_phase::sent:
     case prompt_phase::streaming:
       break;
@@ -63,17 +74,33 @@ void worker_rules::show(worker_phase where, std::string note) {
 }
 
 void worker_rules::begin(time_point now) {
-  ask_model(now);
+  ask_model("", now);
 }
 
-void worker_rules::ask_model(time_point now) {
+const model_choice& worker_rules::choice() const {
+  const auto& others = job_.spec.fallbacks;
+  const bool is_own = progress_.fallback == 0 || progress_.fallback > others.size();
+  return is_own ? job_.spec.choice : others[progress_.fallback - 1];
+}
+
+void worker_rules::ask_model(std::string note, time_point now) {
   enter(phase::prompting, now + silence_limit);
-  show(worker_phase::prompting, attempt_ == 1 ? "" : "attempt " + std::to_string(attempt_));
+  show(worker_phase::prompting, std::move(note));
   send_prompt();
 }
 
+bool worker_rules::fall_back(const std::string& why, time_point now) {
+  if (progress_.fallback >= job_.spec.fallbacks.size()) {
+    return false;
+  }
+  ++progress_.fallback;
+  first_attempt_ = ++attempt_;
+  ask_model("goes on with " + choice().model + " (" + choice().provider + ") after " + why, now);
+  return true;
+}
+
 void worker_rules::send_prompt() {
-  send(prompt{job_.race, job_.spec.worker, progress_.round, attempt_, job_.spec.choice, job_.stage.system,
+  send(prompt{job_.race, job_.spec.worker, progress_.round, attempt_, choice(), job_.stage.system,
               render_prompt(job_.stage, job_.spec.variant, progress_, job_.problem), 0, {}});
 }
 
@@ -95,8 +122,10 @@ void worker_rules::on_refused(std::uint64_t step, const caf::error& why, time_po
   const bool may_ask_again = !std::exchange(has_asked_again_, true);
   switch (phase_) {
     case phase::prompting:
-      if (code_of(why) == ec::unknown_provider) {
-        end(worker_end::llm_failed, describe(why));
+      if (code_of(why) == ec::unknown_provider || code_of(why) == ec::invalid_config) {
+        if (!fall_back(describe(why), now)) {
+          end(worker_end::llm_failed, describe(why));
+        }
       } else {
         may_ask_again ? send_prompt() : on_llm_failure(llm_outcome::transport_failed, describe(why), now);
       }
@@ -121,8 +150,18 @@ void worker_rules::on_prompt_progress(const prompt_progress& msg, time_point now
   if (is_current_prompt(msg)) {
     deadline_ = now + silence_limit;
     has_asked_again_ = false;
-    show(worker_phase::prompting, note_of(msg));
+    show_progress(msg);
   }
+}
+
+/// Each note is an event on disk: an end of waiting that moves by a little is not told again.
+void worker_rules::show_progress(const prompt_progress& msg) {
+  constexpr std::int64_t little_us = 10'000'000;
+  const bool is_near = std::abs(msg.until_us - shown_until_us_) < little_us;
+  auto kept = msg;
+  kept.until_us = msg.phase == prompt_phase::throttled && msg.until_us != 0 && is_near ? shown_until_us_ : msg.until_us;
+  shown_until_us_ = kept.until_us;
+  show(worker_phase::prompting, note_of(kept));
 }
 
 void worker_rules::on_prompt_ended(const prompt_ended& msg, time_point now) {
@@ -139,12 +178,18 @@ void worker_rules::on_prompt_ended(const prompt_ended& msg, time_point now) {
 }
 
 void worker_rules::on_llm_failure(llm_outcome how, const std::string& error, time_point now) {
-  if (is_final(how) || attempt_ >= attempts_per_round) {
-    end(worker_end::llm_failed, error.empty() ? to_string(how) : to_string(how) + ": " + error);
+  const auto why = error.empty() ? to_string(how) : to_string(how) + ": " + error;
+  const bool is_worn_out = attempt_ - first_attempt_ + 1 >= attempts_per_round;
+  const bool is_gone = is_final(how) ? may_fall_back(how) : is_worn_out;
+  if (is_gone && fall_back(why, now)) {
+    return;
+  }
+  if (is_final(how) || is_worn_out) {
+    end(worker_end::llm_failed, why);
     return;
   }
   ++attempt_;
-  ask_model(now);
+  ask_model("attempt " + std::to_string(attempt_), now);
 }
 
 void worker_rules::extract(const prompt_ended& reply, time_point now) {
@@ -205,6 +250,12 @@ void worker_rules::on_source_report(std::uint64_t step, const source_report& msg
   }
   report_fact(code_extracted{job_.spec.worker, progress_.round, attempt_, chosen.result, chosen.note, code_, digest_});
   run_attempt_ = 1;
+  if (const auto known = std::ranges::find(progress_.evaluated, digest_, &known_evaluation::digest);
+      known != progress_.evaluated.end()) {
+    // On record already: neither run nor told again.
+    conclude(evaluation{known->result}, now);
+    return;
+  }
   ask_registry();
 }
 
@@ -216,9 +267,11 @@ void worker_rules::next_round(const std::string& why, std::string error_context,
   }
   ++progress_.round;
   progress_.error_context = std::move(error_context);
+  progress_.evaluated.clear();
   attempt_ = 1;
+  first_attempt_ = 1;
   run_attempt_ = 1;
-  ask_model(now);
+  ask_model("", now);
 }
 
 void worker_rules::on_wake(time_point now) {

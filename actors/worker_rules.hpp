@@ -8,7 +8,8 @@
 ///    |        next attempt | EXTRACT_FAIL   | settled: DUPLICATE                       |
 ///    +---------------------+----------------+----------- next round -------------------+
 ///
-/// An LLM failure uses up an attempt, never a round, and is not shown to the model. Messages whose key is not the
+/// An LLM failure uses up an attempt, never a round, and is not shown to the model. A model that is gone for good, or
+/// that fails in all attempts of a round, is left for the next of the worker's fallbacks, in the same round. Messages whose key is not the
 /// current one, and answers to a step that is over, change nothing.
 #pragma once
 
@@ -75,9 +76,13 @@ private:
   void send(std::variant<prompt, check_source, reserve, run> body);
   void report_fact(fact body);
   void show(worker_phase where, std::string note);
+  void show_progress(const prompt_progress& msg);
 
-  void ask_model(time_point now);
+  const model_choice& choice() const;
+  void ask_model(std::string note, time_point now);
   void send_prompt();
+  /// False: there is no other model left.
+  bool fall_back(const std::string& why, time_point now);
   void on_llm_failure(llm_outcome how, const std::string& error, time_point now);
   void extract(const prompt_ended& reply, time_point now);
   void check_again_or_end(const std::string& why, time_point now);
@@ -88,6 +93,7 @@ private:
   void evaluate(time_point now);
   void send_run();
   void on_run_lost(const std::string& why, time_point now);
+  void conclude(const evaluation& result, time_point now);
   void on_failed_evaluation(const evaluation& result, time_point now);
   void retry_evaluation(const std::string& why);
   void next_round(const std::string& why, std::string error_context, time_point now);
@@ -110,6 +116,7 @@ private:
   std::optional<time_point> deadline_;
   bool has_asked_again_ = false;   ///< The current step's request was sent a second time.
   std::uint32_t attempt_ = 1;      ///< Of the prompt, in this round.
+  std::uint32_t first_attempt_ = 1;  ///< Of this model, in this round.
   std::uint32_t run_attempt_ = 1;  ///< Of the evaluation, in this round.
   std::uint32_t check_attempt_ = 1;
   found_code found_;
@@ -119,6 +126,7 @@ private:
   bool is_repeat_ = false;  ///< This worker had sent `code_` before.
   worker_phase shown_ = worker_phase::starting;
   std::string shown_note_;
+  std::int64_t shown_until_us_ = 0;
   std::vector<worker_effect> effects_;
 };
 

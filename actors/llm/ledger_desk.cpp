@@ -77,7 +77,9 @@ ledger_refusal ledger_desk::on_error(booking_id id, const caf::error& why, time_
   const bool is_over = x.failing_since && now - *x.failing_since >= patience;
   // A withdrawn call's opening that was refused has left nothing behind.
   const bool is_moot = is_opening && x.is_abandoned && code != ec::store_full;
-  if (code == ec::budget_spent || is_over || is_moot) {
+  // The row is not ours any more: a later process has settled it.
+  const bool is_lost = code == ec::not_found || code == ec::not_holder;
+  if (code == ec::budget_spent || is_over || is_moot || is_lost) {
     open_.erase(it);
     return {true, code == ec::budget_spent, text_of(why)};
   }

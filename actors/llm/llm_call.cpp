@@ -256,7 +256,7 @@ std::optional<prompt_progress> llm_call::take_progress(moment now, const provide
   if (current == prompt_phase::throttled) {
     const auto [until, why] = waits_for(queue, now.at);
     const auto wait = duration_cast<std::chrono::microseconds>(until - now.at).count();
-    out.until_us = now.utc_us + std::max<std::int64_t>(wait, 0);
+    out.until_us = wait > 0 ? now.utc_us + wait : 0;
     out.note = why;
   }
   return out;

@@ -93,7 +93,10 @@ struct one_gateway {
       std::visit([&](auto& x) { keep(x); }, effect);
     }
   }
-  void keep(begin_exchange& x) { begun.push_back(x.id); }
+  void keep(begin_exchange& x) {
+    begun.push_back(x.id);
+    requests.push_back(x.request);
+  }
   void keep(begin_program& x) { programs.push_back(x); }
   void keep(ask_ledger& x) { asked.push_back(x); }
   void keep(stop_exchange& x) { stopped.push_back(x.id); }
@@ -108,6 +111,7 @@ struct one_gateway {
   moment now{moment{}.at + 1h, 1'000'000'000'000};
   std::uint64_t ticket = 0;
   std::vector<exchange_id> begun;
+  std::vector<http_request> requests;
   std::vector<begin_program> programs;
   std::vector<std::uint64_t> stopped;
   std::vector<ask_ledger> asked;

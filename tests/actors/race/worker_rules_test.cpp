@@ -84,6 +84,74 @@ BOOST_AUTO_TEST_CASE(an_llm_failure_uses_an_attempt_and_not_a_round) {
   BOOST_TEST(std::get<worker_ended>(seen.back()).end == worker_end::llm_failed);
 }
 
+BOOST_AUTO_TEST_CASE(a_model_that_is_gone_for_good_is_left_for_the_next_in_the_same_round) {
+  auto order = job();
+  order.spec.fallbacks = {{"p", "second", {}, {}, 0, ""}, {"q", "third", {}, {}, 0, ""}};
+  rules = worker_rules{order};
+  rules.begin(t0);
+  auto gone = reply(llm_outcome::unauthorized);
+  gone.error = "401: bad key";
+  rules.on_prompt_ended(gone, t0);
+  auto next = request<prompt>().value().second;
+  BOOST_TEST(next.choice.model == "second");
+  BOOST_TEST(next.round == 1U);
+  BOOST_TEST(next.attempt == 2U);
+  const auto told = std::ranges::find_if(seen, [](const worker_effect& x) {
+    const auto* said = std::get_if<report>(&x);
+    const auto* moved = said == nullptr ? nullptr : std::get_if<worker_moved>(&said->body);
+    return moved != nullptr && moved->note == "goes on with second (p) after unauthorized: 401: bad key";
+  });
+  BOOST_TEST((told != seen.end()));
+  for (std::uint32_t attempt = 2; attempt < 2 + attempts_per_round; ++attempt) {
+    BOOST_TEST(next.choice.model == "second", "it has its own attempts");
+    rules.on_prompt_ended(reply(llm_outcome::overloaded, "", attempt), t0);
+    next = request<prompt>().value().second;
+  }
+  BOOST_TEST(next.choice.provider == "q");
+  BOOST_TEST(next.attempt == 2 + attempts_per_round);
+  rules.on_prompt_ended(reply(llm_outcome::quota_exhausted, "", next.attempt), t0);
+  request<prompt>();
+  BOOST_TEST(std::get<worker_ended>(seen.back()).end == worker_end::llm_failed);
+}
+
+BOOST_AUTO_TEST_CASE(a_fallback_stays_for_later_rounds_and_starts) {
+  auto order = job();
+  order.spec.fallbacks = {{"p", "second", {}, {}, 0, ""}};
+  order.progress.fallback = 1;
+  rules = worker_rules{order};
+  rules.begin(t0);
+  BOOST_TEST(request<prompt>().value().second.choice.model == "second");
+  rules.on_prompt_ended(reply(llm_outcome::replied, "no code"), t0);
+  const auto next = request<prompt>().value().second;
+  BOOST_TEST(next.choice.model == "second");
+  BOOST_TEST(next.round == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_spent_budget_is_the_end_whatever_models_are_left) {
+  auto order = job();
+  order.spec.fallbacks = {{"p", "second", {}, {}, 0, ""}};
+  rules = worker_rules{order};
+  rules.begin(t0);
+  rules.on_prompt_ended(reply(llm_outcome::budget_exhausted), t0);
+  request<prompt>();
+  BOOST_TEST(std::get<worker_ended>(seen.back()).end == worker_end::llm_failed);
+}
+
+BOOST_AUTO_TEST_CASE(an_end_of_waiting_that_moves_by_a_little_is_told_once) {
+  rules.begin(t0);
+  const auto throttled = [&](std::int64_t until_us) {
+    rules.on_prompt_progress(
+        {race_id{"run_1"}, worker_id{"worker_01"}, 1, 1, prompt_phase::throttled, 0, until_us, "429"}, t0);
+    return count<report>();
+  };
+  const auto first = throttled(38'467'000'000);
+  const auto* said = std::get_if<report>(&seen.back());
+  BOOST_REQUIRE(said != nullptr);
+  BOOST_TEST(std::get<worker_moved>(said->body).note == "throttled until 10:41:07 UTC: 429");
+  BOOST_TEST(throttled(38'472'000'000) == first);
+  BOOST_TEST(throttled(38'480'000'000) == first + 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_reply_of_another_key_is_ignored) {
   rules.begin(t0);
   request<prompt>();
