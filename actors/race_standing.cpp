@@ -90,6 +90,35 @@ caf::error refill_kept(database& db, const race_id& race, const race_fold& fold,
   return {};
 }
 
+/// Of calls the ledger knows more than the events: also those whose end no event told. What a dead process had in
+/// flight is lost, whether or not that is booked yet: `race_resumed` books it.
+caf::error add_ledger(database& db, const race_id& race, race_standing& out) {
+  std::uint32_t calls = 0;
+  std::uint32_t replies = 0;
+  race_ended sums;
+  const auto use = [&](result_row& row) {
+    row.read(calls, sums.cost, sums.reserved_cost, sums.lost_in_flight, sums.input_tokens, sums.output_tokens, replies);
+  };
+  if (auto error = db.each("SELECT count(*), sum(iif(closed_us IS NULL, reserved, cost)), "
+                           "sum(iif(closed_us IS NULL, reserved, iif(basis = 'reserved', cost, 0))), "
+                           "sum(closed_us IS NULL OR outcome = 'lost_in_flight'), sum(input_tokens), "
+                           "sum(output_tokens), sum(is_answer AND outcome IN ('replied', 'truncated', 'empty', "
+                           "'refused')) FROM llm_calls WHERE race_id = ?",
+                           use, race)) {
+    return error;
+  }
+  if (calls == 0) {
+    return {};
+  }
+  out.replies = replies;
+  out.totals.cost = sums.cost;
+  out.totals.reserved_cost = sums.reserved_cost;
+  out.totals.lost_in_flight = sums.lost_in_flight;
+  out.totals.input_tokens = sums.input_tokens;
+  out.totals.output_tokens = sums.output_tokens;
+  return {};
+}
+
 caf::expected<race_standing_record> read_record(database& db, const race_id& race, std::int64_t now_us) {
   const auto owned = read_owner(db, race);
   if (!owned) {
@@ -103,6 +132,9 @@ caf::expected<race_standing_record> read_record(database& db, const race_id& rac
   out.spec = fold.spec();
   out.standing = fold.standing();
   out.standing.last_seq = std::max(out.standing.last_seq, owned->last_seq);
+  if (auto error = add_ledger(db, race, out.standing)) {
+    return error;
+  }
   out.version = fold.version();
   out.owner = owned->owner;
   out.winner = fold.winner();
@@ -111,6 +143,13 @@ caf::expected<race_standing_record> read_record(database& db, const race_id& rac
   for (auto& worker : out.standing.workers) {
     if (auto error = refill_kept(db, race, fold, worker)) {
       return error;
+    }
+    if (out.standing.passed && out.standing.passed->worker == worker.worker) {
+      for (const auto& known : worker.progress.evaluated) {
+        if (known.digest == out.standing.passed->digest) {
+          out.standing.passed->result = known.result;
+        }
+      }
     }
   }
   return out;
@@ -151,7 +190,8 @@ std::string describe_owner(const race_owner& owner, std::int64_t now_us) {
   return "pid " + std::to_string(owner.pid) + " on " + owner.host + ", last heard of " + std::to_string(ago) + " s ago";
 }
 
-caf::error claim_race(const std::string& state_dir, const race_id& race, std::int64_t now_us) {
+caf::error claim_race(const std::string& state_dir, const race_id& race, std::int64_t now_us,
+                      std::optional<std::uint64_t> last_seq) {
   auto opened = open_store(state_dir);
   if (!opened) {
     return std::move(opened.error());
@@ -165,6 +205,9 @@ caf::error claim_race(const std::string& state_dir, const race_id& race, std::in
   auto error = owned ? caf::error{} : owned.error();
   if (!error && owned->ended_us == 0 && !is_mine(owned->owner, me) && is_alive(owned->owner, now_us)) {
     error = fail(ec::refused, race.text + " is run by " + describe_owner(owned->owner, now_us));
+  }
+  if (!error && last_seq && owned->last_seq > *last_seq) {
+    error = fail(ec::refused, race.text + ": another process has gone on with it meanwhile; look again");
   }
   if (!error) {
     // Open again from now on, so that a second one that tries is refused before the first event of this one.

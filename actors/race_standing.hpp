@@ -36,8 +36,10 @@ void allow_rounds(race_standing_record& record, std::uint32_t rounds);
 /// `pid 4711 on host-a, last heard of 3 s ago`.
 std::string describe_owner(const race_owner& owner, std::int64_t now_us);
 
-/// Makes this process the race's owner, in one transaction, so that of two that try only one goes on. Fails:
-/// `ec::refused` naming the process that has it, `ec::unknown_race`, `ec::store_failed`, `ec::store_full`.
-caf::error claim_race(const std::string& state_dir, const race_id& race, std::int64_t now_us);
+/// Makes this process the race's owner, in one transaction, so that of two that try only one goes on. `last_seq`: of
+/// the standing that it will go on from; empty: whatever it is. Fails: `ec::refused` naming the process that has it, or saying that somebody
+/// else has gone on meanwhile; `ec::unknown_race`, `ec::store_failed`, `ec::store_full`.
+caf::error claim_race(const std::string& state_dir, const race_id& race, std::int64_t now_us,
+                      std::optional<std::uint64_t> last_seq = {});
 
 }  // namespace regatta

@@ -92,6 +92,18 @@ void run_directory::apply(const event& x) {
   std::visit([&](const auto& body) { on(x, body); }, x.body);
 }
 
+void run_directory::restore(const event& x) {
+  is_restoring_ = true;
+  std::visit([&](const auto& body) { on(x, body); }, x.body);
+  is_restoring_ = false;
+}
+
+void run_directory::append(const std::string& path, const std::string& text) {
+  if (!is_restoring_) {
+    files_.append(path, text);
+  }
+}
+
 void run_directory::log(const event& x) {
   const auto line = line_of(x.body);
   if (line.empty()) {
@@ -99,7 +111,7 @@ void run_directory::log(const event& x) {
   }
   const auto owner = worker_of(x.body);
   const auto file = owner.empty() ? "orchestrator/orchestrator.log" : folder_of(owner) + "/logs/worker.log";
-  files_.append(file, utc_text(x.at_us) + " INFO " + line + "\n");
+  append(file, utc_text(x.at_us) + " INFO " + line + "\n");
 }
 
 worker_tally& run_directory::worker(const worker_id& id) {
@@ -114,6 +126,10 @@ void run_directory::put_state(const worker_id& id) {
 
 void run_directory::put_run(const std::string& folder, const std::vector<archive_member>& files) {
   for (const auto& file : files) {
+    if (is_restoring_ && file.path.starts_with("artifacts/")) {
+      // Their bytes are not in the record of events.
+      continue;
+    }
     files_.put(folder + "/" + file.path, file.content);
   }
 }
@@ -139,25 +155,32 @@ void run_directory::on(const event& x, const prompt_sent& body) {
   ++it.llm_calls;
   const auto folder = folder_of(body.worker);
   files_.put(folder + "/prompts/" + iteration(body.round) + ".txt", body.user);
-  files_.append(folder + "/responses/" + iteration(body.round) + ".stream.jsonl",
+  append(folder + "/responses/" + iteration(body.round) + ".stream.jsonl",
                 stream_record("stream_started", "model", body.choice.model, x.at_us));
   put_state(body.worker);
 }
 
 void run_directory::on(const event& x, const reply_delta& body) {
-  files_.append("orchestrator/stream.log", "[" + body.worker.text + "] " + without_controls(body.text) + "\n");
-  files_.append(folder_of(body.worker) + "/responses/" + iteration(body.round) + ".stream.jsonl",
+  append("orchestrator/stream.log", "[" + body.worker.text + "] " + without_controls(body.text) + "\n");
+  append(folder_of(body.worker) + "/responses/" + iteration(body.round) + ".stream.jsonl",
                 stream_record("response.output_text.delta", "delta", body.text, x.at_us));
 }
 
 void run_directory::on(const event& x, const reply_ended& body) {
   auto& it = worker(body.worker);
   it.last_response_id = body.response_id;
-  it.input_tokens += body.usage.input_tokens.value_or(0);
-  it.output_tokens += body.usage.output_tokens.value_or(0);
+  if (!body.is_known) {
+    it.input_tokens += body.usage.input_tokens.value_or(0);
+    it.output_tokens += body.usage.output_tokens.value_or(0);
+    it.cost += body.cost;
+    it.lost_in_flight += body.lost_in_flight;
+  } else if (it.llm_calls > 0) {
+    // Its prompt was told again, but nobody was asked.
+    --it.llm_calls;
+  }
   const auto file = folder_of(body.worker) + "/responses/" + iteration(body.round);
   files_.put(file + ".final.json", reply_json(body));
-  files_.append(file + ".stream.jsonl", stream_record("stream_ended", "outcome", to_string(body.outcome), x.at_us));
+  append(file + ".stream.jsonl", stream_record("stream_ended", "outcome", to_string(body.outcome), x.at_us));
 }
 
 void run_directory::on(const event&, const code_extracted& body) {
@@ -215,7 +238,9 @@ void run_directory::on(const event& x, const winner_decided& body) {
   put_state(body.worker);
   files_.put("orchestrator/winner/worker_id.txt", body.worker.text, file_care::lasting);
   files_.put("orchestrator/winner/iter.txt", std::to_string(body.round), file_care::lasting);
-  pack(x, body);
+  if (!is_restoring_) {
+    pack(x, body);
+  }
 }
 
 void run_directory::pack(const event& x, const winner_decided& body) {
@@ -248,9 +273,17 @@ void run_directory::on(const event&, const runner_up& body) {
 void run_directory::on(const event&, const race_cancelled&) {}
 
 /// The files of its former process stand; what follows is added to them.
-void run_directory::on(const event&, const race_resumed&) {}
+void run_directory::on(const event&, const race_resumed& body) {
+  race_.spec.rounds = body.rounds;
+  race_.spec.deadline = body.deadline;
+  race_.spec.budget = body.budget;
+}
 
 void run_directory::on(const event&, const race_ended& body) {
+  if (is_restoring_) {
+    // It went on after that.
+    return;
+  }
   files_.put("orchestrator/summary.json", summary_json(race_, body), file_care::lasting);
 }
 

@@ -25,6 +25,10 @@ public:
   /// went well; all else waits for `flush`.
   void apply(const event& x);
 
+  /// An event of a former process, before the first `apply` of this one. Files that are whole at any moment are made
+  /// again, in case that process died before it could; logs and streams, which it appended to, are not.
+  void restore(const event& x);
+
   /// What failed is tried again by the next call. Fails: `ec::store_full`, `ec::io_failed`.
   caf::error flush() { return files_.flush(); }
 
@@ -51,12 +55,14 @@ private:
   void on(const event& x, const race_resumed& body);
 
   void log(const event& x);
+  void append(const std::string& path, const std::string& text);
   void put_state(const worker_id& worker);
   void put_run(const std::string& folder, const std::vector<archive_member>& files);
   void pack(const event& x, const winner_decided& body);
   worker_tally& worker(const worker_id& id);
 
   race_tally race_;
+  bool is_restoring_ = false;
   file_batch files_;
 };
 

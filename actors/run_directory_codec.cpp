@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/run_directory_codec.hpp"
 
+#include "actors/money_text.hpp"
 #include "messages/codec.hpp"
 
 #include <nlohmann/json.hpp>
@@ -34,6 +35,10 @@ double milliseconds(std::chrono::microseconds x) {
   return static_cast<double>(x.count()) / 1e3;
 }
 
+double in_units(nano_units x) {
+  return static_cast<double>(x) / static_cast<double>(nano_per_unit);
+}
+
 std::string platform_of(device_need x) {
   return x == device_need::cpu ? "cpu" : "cuda";
 }
@@ -58,7 +63,9 @@ json worker_entry(const worker_tally& x) {
           {"llm_calls", x.llm_calls},
           {"evaluations", x.evaluations},
           {"input_tokens", x.input_tokens},
-          {"output_tokens", x.output_tokens}};
+          {"output_tokens", x.output_tokens},
+          {"cost", in_units(x.cost)},
+          {"lost_in_flight", x.lost_in_flight}};
 }
 
 json workers_by_number(const race_tally& race) {
@@ -142,6 +149,9 @@ std::string reply_json(const reply_ended& reply) {
                {"tries", reply.tries},
                {"http_status", reply.http_status},
                {"usage", as_json(reply.usage)},
+               {"cost", in_units(reply.cost)},
+               {"basis", name_of(reply.basis)},
+               {"is_known", reply.is_known},
                {"first_text_ms", reply.first_text.count()},
                {"elapsed_ms", reply.elapsed.count()}});
 }
@@ -200,7 +210,13 @@ std::string summary_json(const race_tally& race, const race_ended& ended) {
                    {"evaluations", ended.evaluations},
                    {"input_tokens", ended.input_tokens},
                    {"output_tokens", ended.output_tokens},
-                   {"runners_up", ended.runners_up}};
+                   {"runners_up", ended.runners_up},
+                   {"cost", in_units(ended.cost)},
+                   {"reserved_cost", in_units(ended.reserved_cost)},
+                   {"lost_in_flight", ended.lost_in_flight},
+                   {"resumes", ended.resumes}};
+  out["budget"] = {{"money", race.spec.budget.money == 0 ? json{} : json(in_units(race.spec.budget.money))},
+                   {"tokens", race.spec.budget.tokens == 0 ? json{} : json(race.spec.budget.tokens)}};
   out["runners_up"] = json::array();
   for (const auto& x : race.runners_up) {
     out["runners_up"].push_back(winner_entry(x));

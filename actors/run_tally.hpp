@@ -33,6 +33,8 @@ struct worker_tally {
   std::uint32_t evaluations = 0;
   std::uint64_t input_tokens = 0;
   std::uint64_t output_tokens = 0;
+  nano_units cost = 0;
+  std::uint32_t lost_in_flight = 0;
 };
 
 struct winner_tally {

@@ -6,11 +6,15 @@
 #include "actors/store_schema.hpp"
 
 #include <caf/stateful_actor.hpp>
+#include <caf/typed_response_promise.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace regatta {
 
@@ -26,6 +30,11 @@ struct beat_tick {
   std::uint64_t number = 0;
   REGATTA_MESSAGE(beat_tick, number);
 };
+/// Lands behind all that was in the mailbox when it was sent: their transaction is one.
+struct ledger_tick {
+  std::uint64_t number = 0;
+  REGATTA_MESSAGE(ledger_tick, number);
+};
 /// Comes after everything that was sent before the exit message, which overtakes ordinary messages.
 struct last_flush {
   std::uint32_t exit_code = 0;
@@ -37,8 +46,36 @@ constexpr std::chrono::milliseconds retry_delay{1'000};
 /// Readers call an owner silent after a few of these.
 constexpr std::chrono::seconds beat_interval{5};
 
-using store_shell =
-    store_actor::extend<caf::reacts_to<flush_tick>, caf::reacts_to<beat_tick>, caf::reacts_to<last_flush>>;
+/// Questions in one transaction at most: what they write must not keep other processes waiting. Judgement.
+constexpr std::size_t most_questions = 1'024;
+/// How long a question waits for a database that another process has locked; the asker's own limit is
+/// `ledger_timeout`, so it hears why.
+constexpr std::chrono::seconds locked_patience{20};
+
+using store_shell = ledger_store_actor::extend<caf::reacts_to<flush_tick>, caf::reacts_to<beat_tick>,
+                                               caf::reacts_to<ledger_tick>, caf::reacts_to<last_flush>>;
+
+struct waiting_question {
+  ledger_question question;
+  std::variant<caf::typed_response_promise<call_opened>, caf::typed_response_promise<call_closed>> promise;
+  std::chrono::steady_clock::time_point since;
+
+  void deliver(ledger_answer answer);
+};
+
+void waiting_question::deliver(ledger_answer answer) {
+  std::visit(
+      [&]<class T>(caf::typed_response_promise<T>& to) {
+        if (auto* good = std::get_if<T>(&answer)) {
+          to.deliver(std::move(*good));
+        } else if (auto* bad = std::get_if<caf::error>(&answer)) {
+          to.deliver(std::move(*bad));
+        } else {
+          to.deliver(fail(ec::internal, "the ledger answered another question"));
+        }
+      },
+      promise);
+}
 
 std::int64_t utc_now_us() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -70,6 +107,8 @@ struct store_state {
   static inline const char* name = "store";
   store_config config;
   std::unique_ptr<store_journal> journal;
+  std::vector<waiting_question> questions;
+  bool is_ledger_armed = false;
   std::uint64_t tick = 0;  ///< Number of the armed flush_tick.
   bool is_armed = false;
   bool is_in_trouble = false;
@@ -105,6 +144,48 @@ void on_flush_tick(store_pointer self, const flush_tick& x) {
   arm(self);
 }
 
+/// All that waits, in one transaction. What finds the database locked by another process goes on waiting.
+void answer_questions(store_pointer self) {
+  auto& state = self->state;
+  state.is_ledger_armed = false;
+  std::vector<ledger_question> asked;
+  const auto count = std::min(state.questions.size(), most_questions);
+  for (std::size_t i = 0; i < count; ++i) {
+    asked.push_back(state.questions[i].question);
+  }
+  auto answers = state.journal->flush(asked, utc_now_us());
+  state.observe(state.journal->trouble());
+  const bool was_locked = state.journal->trouble() && state.journal->was_locked();
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<waiting_question> left;
+  for (std::size_t i = 0; i < state.questions.size(); ++i) {
+    auto& x = state.questions[i];
+    if (i >= count || (was_locked && now - x.since < locked_patience)) {
+      left.push_back(std::move(x));
+    } else {
+      x.deliver(std::move(answers[i]));
+    }
+  }
+  state.questions = std::move(left);
+  if (!state.questions.empty()) {
+    state.is_ledger_armed = true;
+    self->delayed_send(self, was_locked ? retry_delay : std::chrono::milliseconds{0}, ledger_tick{});
+  }
+  arm(self);
+}
+
+template <class Answer, class Question>
+caf::typed_response_promise<Answer> on_question(store_pointer self, const Question& x) {
+  auto& state = self->state;
+  auto promise = self->make_response_promise<Answer>();
+  state.questions.push_back({x, promise, std::chrono::steady_clock::now()});
+  if (!state.is_ledger_armed) {
+    state.is_ledger_armed = true;
+    self->send(self, ledger_tick{});
+  }
+  return promise;
+}
+
 caf::result<committed> on_commit(store_pointer self, const commit& x) {
   auto& state = self->state;
   auto answer = state.journal->on_commit(x, utc_now_us());
@@ -131,10 +212,13 @@ store_shell::behavior_type store_behavior(store_pointer self, const store_config
   return {
       [self](const event& x) { on_event(self, x); },
       [self](const commit& x) { return on_commit(self, x); },
+      [self](const open_call& x) { return on_question<call_opened>(self, x); },
+      [self](const close_call& x) { return on_question<call_closed>(self, x); },
       [self](const flush_tick& x) { on_flush_tick(self, x); },
       [self](const beat_tick&) { on_beat(self); },
+      [self](const ledger_tick&) { answer_questions(self); },
       [self](const last_flush&) {
-        self->state.flush();
+        answer_questions(self);
         self->quit();
       },
   };
@@ -142,7 +226,7 @@ store_shell::behavior_type store_behavior(store_pointer self, const store_config
 
 }  // namespace
 
-caf::expected<store_actor> spawn_store(caf::actor_system& system, const store_config& config) {
+caf::expected<ledger_store_actor> spawn_store(caf::actor_system& system, const store_config& config) {
   auto opened = open_store(config.state_dir);
   if (!opened) {
     return std::move(opened.error());
@@ -154,7 +238,9 @@ caf::expected<store_actor> spawn_store(caf::actor_system& system, const store_co
   // Behaviours are copied on their way into an actor; what cannot be copied travels in a box.
   auto journal = std::make_shared<std::unique_ptr<store_journal>>(
       std::make_unique<store_journal>(std::move(writer), config.state_dir));
-  return store_actor{system.spawn<caf::detached>(store_behavior, config, journal)};
+  // Budgets of all must not wait for the dead. On a full disk there is time for it later.
+  static_cast<void>((*journal)->settle_dead(utc_now_us()));
+  return ledger_store_actor{system.spawn<caf::detached>(store_behavior, config, journal)};
 }
 
 }  // namespace regatta

@@ -2,11 +2,15 @@
 /// \file
 /// STORE: the durable truth. Every event goes into SQLite (batched), then into the run directory's files.
 ///
+/// The LEDGER of calls to models is in the same database: what is asked of it while a transaction is being written
+/// shares the next one, so that a thousand workers wait for one fsync together.
+///
 /// One per coordinator, detached: the one actor that blocks. Talks to nobody but whoever asks `commit`. On an exit
 /// message it first writes every event that was sent to it before.
 #pragma once
 
 #include "messages/coordinator_handles.hpp"
+#include "messages/ledger.hpp"
 
 #include <caf/actor_system.hpp>
 
@@ -15,6 +19,9 @@
 #include <string>
 
 namespace regatta {
+
+/// Converts to both of its parts.
+using ledger_store_actor = store_actor::extend_with<ledger_actor>;
 
 struct store_config {
   /// Absolute; holds `regatta.db` and one folder per run. Created with mode 0700.
@@ -28,6 +35,6 @@ struct store_config {
 
 /// Opens or creates the database first, in the calling thread, so that a bad state folder is an error at start:
 /// `ec::store_failed`, `ec::io_failed`.
-caf::expected<store_actor> spawn_store(caf::actor_system& system, const store_config& config);
+caf::expected<ledger_store_actor> spawn_store(caf::actor_system& system, const store_config& config);
 
 }  // namespace regatta

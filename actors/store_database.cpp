@@ -113,6 +113,14 @@ std::int64_t database::changes() const {
   return sqlite3_changes64(raw_);
 }
 
+std::int64_t database::last_row() const {
+  return sqlite3_last_insert_rowid(raw_);
+}
+
+bool database::was_locked() const {
+  return (last_code_ & 0xFF) == SQLITE_BUSY || (last_code_ & 0xFF) == SQLITE_LOCKED;
+}
+
 bool database::is_in_transaction() const {
   return sqlite3_get_autocommit(raw_) == 0;
 }

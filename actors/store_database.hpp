@@ -45,6 +45,11 @@ private:
   void take(std::string& x);
   void take(std::int64_t& x);
   void take(double& x);
+  void take(bool& x) {
+    std::int64_t wide = 0;
+    take(wide);
+    x = wide != 0;
+  }
   template <std::integral T>
   void take(T& x) {
     std::int64_t wide = 0;
@@ -115,10 +120,14 @@ public:
 
   /// Rows changed by the last statement.
   std::int64_t changes() const;
+  /// Key of the last row that was inserted.
+  std::int64_t last_row() const;
   bool is_in_transaction() const;
   /// The last statement went well or failed because of its own row (a constraint, a value too large): trying it again
   /// cannot mend it, and the transaction may go on without it.
   bool can_go_on() const;
+  /// The last statement failed as another process held the lock for too long.
+  bool was_locked() const;
 
 private:
   explicit database(sqlite3* raw) : raw_{raw} {}

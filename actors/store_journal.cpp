@@ -2,11 +2,20 @@
 #include "actors/store_journal.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <span>
 #include <utility>
 #include <variant>
 
 namespace regatta {
+
+namespace {
+
+/// Files of a resumed race that wait in memory at most. Judgement.
+constexpr std::size_t most_restored = 256;
+
+}  // namespace
 
 bool store_journal::add(event x) {
   auto& entry = races_[x.race];
@@ -20,21 +29,35 @@ bool store_journal::add(event x) {
 }
 
 void store_journal::flush(std::int64_t now_us) {
-  trouble_ = write_pending(now_us);
-  auto file_failure = write_files();
-  trouble_ = trouble_ ? trouble_ : file_failure;
+  static_cast<void>(flush({}, now_us));
 }
 
-caf::error store_journal::write_pending(std::int64_t now_us) {
+std::vector<ledger_answer> store_journal::flush(std::span<const ledger_question> questions, std::int64_t now_us) {
+  std::vector<ledger_answer> answers;
+  trouble_ = write_pending(questions, now_us, answers);
+  if (trouble_) {
+    answers.assign(questions.size(), trouble_);
+  }
+  auto file_failure = write_files();
+  trouble_ = trouble_ ? trouble_ : file_failure;
+  return answers;
+}
+
+caf::error store_journal::write_pending(std::span<const ledger_question> questions, std::int64_t now_us,
+                                        std::vector<ledger_answer>& answers) {
   std::size_t done = 0;
   caf::error error;
-  while (!error && done < pending_.size()) {
+  bool is_asked = questions.empty();
+  while (!error && (done < pending_.size() || !is_asked)) {
     const auto size = std::min(store_batch_events, pending_.size() - done);
+    const bool is_last = done + size == pending_.size();
     std::map<race_id, caf::error> refused;
-    error = writer_.write(std::span{pending_}.subspan(done, size), now_us, refused);
+    error = writer_.write(std::span{pending_}.subspan(done, size),
+                          is_last ? questions : std::span<const ledger_question>{}, now_us, refused, answers);
     if (error) {
       break;
     }
+    is_asked = is_asked || is_last;
     for (const auto& [race, why] : refused) {
       auto& entry = races_[race];
       entry.refused = entry.refused ? entry.refused : why;
@@ -50,8 +73,8 @@ caf::error store_journal::write_pending(std::int64_t now_us) {
 
 void store_journal::project(const event& x) {
   auto& entry = races_[x.race];
-  if (const auto* start = std::get_if<race_started>(&x.body); start && !entry.files && !entry.refused) {
-    entry.files.emplace(state_dir_ + "/" + safe_component(x.race.text), x, *start);
+  if (!entry.files && !entry.refused) {
+    open_files(entry, x);
   }
   if (!entry.files) {
     return;
@@ -62,6 +85,32 @@ void store_journal::project(const event& x) {
   if (std::holds_alternative<winner_decided>(x.body) && !entry.files->artifact_path().empty()) {
     // A copy for readers of the database; the answer to `commit` does not depend on it.
     static_cast<void>(writer_.set_artifact(x.race, entry.files->artifact_path()));
+  }
+}
+
+/// A race that this process began, or goes on with.
+void store_journal::open_files(race_entry& entry, const event& x) {
+  const auto begin = [&](const event& head) {
+    if (const auto* start = std::get_if<race_started>(&head.body)) {
+      entry.files.emplace(state_dir_ + "/" + safe_component(x.race.text), head, *start);
+    }
+  };
+  begin(x);
+  if (!std::holds_alternative<race_resumed>(x.body)) {
+    return;
+  }
+  const auto error = writer_.each_event(x.race, x.seq, [&](const event& past) {
+    entry.files ? entry.files->restore(past) : begin(past);
+    if (entry.files && entry.files->files().pending().size() > most_restored) {
+      // What fails stays pending, and later flushes tell.
+      static_cast<void>(entry.files->flush());
+    }
+  });
+  entry.refused = entry.refused ? entry.refused : error;
+  if (entry.files) {
+    // The race is not over any more.
+    std::error_code ignored;
+    std::filesystem::remove(entry.files->files().root() + "/orchestrator/summary.json", ignored);
   }
 }
 

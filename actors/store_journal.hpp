@@ -21,6 +21,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,16 @@ public:
   /// Why the last flush left something: `ec::store_full`, `ec::store_failed`, `ec::io_failed`.
   const caf::error& trouble() const { return trouble_; }
 
+  /// … and answers the ledger's questions from the same transaction as the last of the events: one answer for each,
+  /// all of them on disk.
+  std::vector<ledger_answer> flush(std::span<const ledger_question> questions, std::int64_t now_us);
+
+  /// The last flush found the database locked by another process for too long.
+  bool was_locked() const { return writer_.was_locked(); }
+
+  /// Books calls of processes that are gone as lost.
+  caf::error settle_dead(std::int64_t now_us) { return writer_.settle_dead(now_us); }
+
   /// Flushes, then answers for one race: only when all its events up to `seq` are in the database and in files.
   caf::expected<committed> on_commit(const commit& x, std::int64_t now_us);
 
@@ -65,8 +76,10 @@ private:
     bool has_ended = false;
   };
 
-  caf::error write_pending(std::int64_t now_us);
+  caf::error write_pending(std::span<const ledger_question> questions, std::int64_t now_us,
+                           std::vector<ledger_answer>& answers);
   void project(const event& x);
+  void open_files(race_entry& entry, const event& x);
   caf::error write_files();
   caf::error failure_of(const race_id& race, const race_entry& entry) const;
   caf::expected<committed> answer_from_database(const commit& x);

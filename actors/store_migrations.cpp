@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/store_migrations.hpp"
 
+#include "actors/store_migration_2.hpp"
+
 #include <array>
 #include <cassert>
 #include <cstddef>
@@ -236,12 +238,11 @@ CREATE VIEW token_use AS
     FROM llm_calls GROUP BY race_id, provider, model
 )sql";
 
-constexpr std::array<std::string_view, 1> migrations = {store_schema_1};
-static_assert(migrations.size() == static_cast<std::size_t>(store_schema_version));
-
 }  // namespace
 
 std::string_view store_migration(std::int64_t from) {
+  const std::array<std::string_view, 2> migrations = {store_schema_1, store_schema_2()};
+  static_assert(migrations.size() == static_cast<std::size_t>(store_schema_version));
   assert(from >= 0 && from < store_schema_version);
   return migrations[static_cast<std::size_t>(from)];
 }

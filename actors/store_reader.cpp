@@ -13,17 +13,29 @@ namespace {
 constexpr std::string_view race_query =
     "SELECT r.race_id, p.name, r.problem_path, r.problem_digest, s.name, r.accept, r.run_dir, r.version, r.workers, "
     "r.rounds, r.started_us, r.ended_us, r.end, r.reason, r.winner_worker, r.winner_round, r.winner_digest, "
-    "r.standing, r.artifact_path, r.decided_us, r.cancel_us, r.quiet_us, r.elapsed_us, r.input_tokens, "
-    "r.output_tokens, r.llm_calls, r.evaluations, r.runners_up, r.last_seq, r.owner_pid, r.owner_start_ticks, "
+    "r.standing, r.artifact_path, r.decided_us, r.cancel_us, r.quiet_us, r.elapsed_us, "
+    "coalesce(r.input_tokens, (SELECT sum(c.input_tokens) FROM llm_calls c WHERE c.race_id = r.race_id)), "
+    "coalesce(r.output_tokens, (SELECT sum(c.output_tokens) FROM llm_calls c WHERE c.race_id = r.race_id)), "
+    "coalesce(r.llm_calls, (SELECT sum(c.is_answer OR c.closed_us IS NULL) FROM llm_calls c "
+    "WHERE c.race_id = r.race_id)), "
+    "coalesce(r.evaluations, (SELECT count(*) FROM evaluations e WHERE e.race_id = r.race_id)), r.runners_up, "
+    "coalesce(t.cost, r.cost, 0), "
+    "coalesce((SELECT sum(c.cost) FROM llm_calls c WHERE c.race_id = r.race_id AND c.basis = 'reserved'), "
+    "r.reserved_cost, 0), coalesce(t.reserved, 0), "
+    "max(coalesce(r.lost_in_flight, 0), (SELECT count(*) FROM llm_calls c WHERE c.race_id = r.race_id "
+    "AND c.outcome = 'lost_in_flight')), r.resumes, r.budget_money, r.budget_tokens, "
+    "r.last_seq, r.owner_pid, r.owner_start_ticks, "
     "r.owner_boot_id, r.owner_host, r.owner_heartbeat_us FROM races r JOIN problems p ON p.digest = r.problem_digest "
-    "JOIN stages s ON s.digest = r.stage_digest ";
+    "JOIN stages s ON s.digest = r.stage_digest "
+    "LEFT JOIN budget_totals t ON t.scope = 'race' AND t.name = r.race_id ";
 
 race_row read_race(result_row& row) {
   race_row x;
   row.read(x.race, x.problem, x.problem_path, x.problem_digest, x.stage, x.accept, x.run_dir, x.version, x.workers,
            x.rounds, x.started_us, x.ended_us, x.end, x.reason, x.winner, x.winner_round, x.winner_digest, x.standing,
            x.artifact_path, x.decided, x.cancelled, x.quiet, x.elapsed, x.input_tokens, x.output_tokens, x.llm_calls,
-           x.evaluations, x.runners_up, x.last_seq, x.owner.pid, x.owner.start_ticks, x.owner.boot_id, x.owner.host,
+           x.evaluations, x.runners_up, x.cost, x.reserved_cost, x.in_flight, x.lost_in_flight, x.resumes,
+           x.budget.money, x.budget.tokens, x.last_seq, x.owner.pid, x.owner.start_ticks, x.owner.boot_id, x.owner.host,
            x.owner.heartbeat_us);
   x.is_running = x.end.empty() && may_be_alive({x.owner.pid, x.owner.start_ticks, x.owner.boot_id, x.owner.host});
   return x;
@@ -34,7 +46,8 @@ worker_row read_worker(result_row& row) {
   auto& choice = x.choice;
   row.read(x.worker, x.number, x.variant, choice.provider, choice.model, choice.temperature, choice.seed,
            choice.max_output_tokens, choice.reasoning_effort, x.node, x.starts, x.round, x.phase, x.note, x.end,
-           x.reason, x.started_us, x.ended_us, x.llm_calls, x.evaluations, x.input_tokens, x.output_tokens);
+           x.reason, x.started_us, x.ended_us, x.llm_calls, x.evaluations, x.input_tokens, x.output_tokens, x.cost,
+           x.lost_in_flight);
   return x;
 }
 
@@ -63,10 +76,10 @@ llm_call_row read_llm_call(result_row& row) {
   llm_call_row x;
   auto& choice = x.choice;
   auto& usage = x.usage;
-  row.read(x.worker, x.round, x.attempt, choice.provider, choice.model, choice.temperature, choice.seed,
-           choice.max_output_tokens, choice.reasoning_effort, x.prompt_digest, x.outcome, x.finish_reason, x.error,
+  row.read(x.call, x.worker, x.round, x.attempt, x.try_number, x.wire, choice.provider, choice.model,
+           choice.temperature, choice.seed, choice.max_output_tokens, choice.reasoning_effort, x.prompt_digest, x.outcome, x.finish_reason, x.error,
            x.http_status, x.tries, usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens,
-           x.sent_us, x.first_text, x.elapsed);
+           x.sent_us, x.first_text, x.elapsed, x.reserved, x.cost, x.basis, x.charged_tokens, x.is_answer);
   return x;
 }
 
@@ -89,7 +102,8 @@ caf::error read_lists(database& db, race_record& out) {
                        "SELECT w.worker_id, w.number, w.variant, w.provider, w.model, w.temperature, w.seed, "
                        "w.max_output_tokens, w.reasoning_effort, w.node, w.starts, w.round, w.phase, w.note, w.end, "
                        "w.reason, w.started_us, w.ended_us, l.llm_calls, l.evaluations, l.input_tokens, "
-                       "l.output_tokens FROM workers w JOIN worker_list l USING(race_id, worker_id) "
+                       "l.output_tokens, (SELECT coalesce(sum(c.cost), 0) FROM llm_calls c WHERE "
+                       "c.race_id = w.race_id AND c.worker_id = w.worker_id), l.lost_in_flight FROM workers w JOIN worker_list l USING(race_id, worker_id) "
                        "WHERE w.race_id = ? ORDER BY w.number",
                        race);
   error = error ? error
@@ -106,10 +120,11 @@ caf::error read_lists(database& db, race_record& out) {
                           race);
   return error ? error
                : collect(db, out.llm_calls, &read_llm_call,
-                         "SELECT worker_id, round, attempt, provider, model, temperature, seed, max_output_tokens, "
-                         "reasoning_effort, prompt_digest, outcome, finish_reason, error, http_status, tries, "
-                         "input_tokens, output_tokens, reasoning_tokens, cached_tokens, sent_us, first_text_ms, "
-                         "elapsed_ms FROM llm_calls WHERE race_id = ? ORDER BY sent_seq",
+                         "SELECT call, worker_id, round, attempt, try, wire, provider, model, temperature, seed, "
+                         "max_output_tokens, reasoning_effort, prompt_digest, outcome, finish_reason, error, "
+                         "http_status, tries, input_tokens, output_tokens, reasoning_tokens, cached_tokens, opened_us, "
+                         "first_text_ms, elapsed_ms, reserved, cost, basis, charged_tokens, is_answer FROM llm_calls "
+                         "WHERE race_id = ? ORDER BY call",
                          race);
 }
 

@@ -10,6 +10,7 @@
 #include "messages/error.hpp"
 #include "messages/ids.hpp"
 #include "messages/llm.hpp"
+#include "messages/money.hpp"
 
 #include <caf/expected.hpp>
 
@@ -63,6 +64,12 @@ struct race_row {
   std::uint32_t evaluations = 0;
   std::uint32_t runners_up = 0;
   std::vector<std::string> unconfirmed_nodes;
+  nano_units cost = 0;           ///< Charged so far.
+  nano_units reserved_cost = 0;  ///< The part of `cost` that is an upper bound, not usage.
+  nano_units in_flight = 0;      ///< Reserved by calls that have not ended.
+  std::uint32_t lost_in_flight = 0;
+  std::uint32_t resumes = 0;
+  spending_limits budget;
   std::uint64_t last_seq = 0;  ///< Of the last stored event.
   race_owner owner;
   bool is_running = false;  ///< Not ended, and its process may be alive (on another host nothing can be seen).
@@ -86,6 +93,8 @@ struct worker_row {
   std::uint32_t evaluations = 0;
   std::uint64_t input_tokens = 0;
   std::uint64_t output_tokens = 0;
+  nano_units cost = 0;
+  std::uint32_t lost_in_flight = 0;
 };
 
 struct round_row {
@@ -126,10 +135,14 @@ struct evaluation_row {
   std::uint64_t peak_memory = 0;
 };
 
+/// One try.
 struct llm_call_row {
+  std::uint64_t call = 0;  ///< Its number in the ledger.
   worker_id worker;
   std::uint32_t round = 0;
   std::uint32_t attempt = 0;
+  std::uint32_t try_number = 1;
+  std::string wire;
   model_choice choice;
   std::string prompt_digest;
   std::string outcome;  ///< Empty: in flight, or its process died.
@@ -141,6 +154,11 @@ struct llm_call_row {
   std::int64_t sent_us = 0;
   std::chrono::milliseconds first_text{};
   std::chrono::milliseconds elapsed{};
+  nano_units reserved = 0;
+  nano_units cost = 0;
+  std::string basis;
+  std::uint64_t charged_tokens = 0;
+  bool is_answer = false;  ///< The last try of its prompt.
 };
 
 /// One race, whole; each list in the order in which things happened (workers by number).

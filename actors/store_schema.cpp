@@ -142,6 +142,8 @@ caf::expected<opened_store> open_store(const std::string& state_dir) {
     return std::move(db.error());
   }
   auto error = check_ours(**db, path_of(state_dir));
+  // Only in a new file; before the journal's mode, which writes the first page. `regatta gc` gives pages back by it.
+  error = error ? error : (*db)->script("PRAGMA auto_vacuum = INCREMENTAL");
   error = error ? error : set_journal(**db, !network.empty());
   error = error ? error : migrate(**db);
   if (error) {

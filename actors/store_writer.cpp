@@ -2,6 +2,7 @@
 #include "actors/store_writer.hpp"
 
 #include "actors/event_files.hpp"
+#include "messages/error.hpp"
 #include "messages/event_codec.hpp"
 
 #include <algorithm>
@@ -18,25 +19,73 @@ std::string body_of(const event& x) {
 
 }  // namespace
 
-caf::error store_writer::write(std::span<const event> batch, std::int64_t now_us,
-                               std::map<race_id, caf::error>& refused) {
-  if (auto error = db_->script("BEGIN IMMEDIATE")) {
+caf::error store_writer::transact(const std::function<caf::error()>& body) {
+  auto error = db_->script("BEGIN IMMEDIATE");
+  was_locked_ = db_->was_locked();
+  if (error) {
     return error;
   }
-  std::map<race_id, caf::error> refused_here;
-  auto error = write_all(batch, now_us, refused_here);
+  error = body();
   if (!error) {
     error = db_->script("COMMIT");
   }
   if (error) {
+    was_locked_ = db_->was_locked();
     // SQLite may have rolled back by itself (disk full). The first error is the one that says why.
     if (db_->is_in_transaction()) {
       static_cast<void>(db_->script("ROLLBACK"));
     }
+  }
+  return error;
+}
+
+caf::error store_writer::write(std::span<const event> batch, std::span<const ledger_question> questions,
+                               std::int64_t now_us, std::map<race_id, caf::error>& refused,
+                               std::vector<ledger_answer>& answers) {
+  std::map<race_id, caf::error> refused_here;
+  auto error = transact([&] {
+    auto failed = write_all(batch, now_us, refused_here);
+    return failed ? failed : answer_all(questions, now_us, answers);
+  });
+  if (error) {
+    answers.clear();
     return error;
   }
   refused.merge(refused_here);
   return {};
+}
+
+caf::error store_writer::answer_all(std::span<const ledger_question> questions, std::int64_t now_us,
+                                    std::vector<ledger_answer>& answers) {
+  answers.clear();
+  for (const auto& x : questions) {
+    if (auto error = db_->execute("SAVEPOINT one_call")) {
+      return error;
+    }
+    answers.push_back(ledger_.answer(*db_, x, now_us));
+    if (const auto* why = std::get_if<caf::error>(&answers.back())) {
+      const bool is_refusal = code_of(*why) != ec::store_failed && code_of(*why) != ec::store_full;
+      if (!is_refusal && !db_->can_go_on()) {
+        return *why;
+      }
+      // What a refused question found out of dead processes stays booked.
+      auto error = is_refusal ? caf::error{} : db_->execute("ROLLBACK TO one_call");
+      if (error) {
+        return error;
+      }
+    }
+    if (auto error = db_->execute("RELEASE one_call")) {
+      return error;
+    }
+  }
+  return {};
+}
+
+caf::error store_writer::settle_dead(std::int64_t now_us) {
+  bool is_any = false;
+  auto error = db_->each("SELECT EXISTS(SELECT 1 FROM llm_calls WHERE closed_us IS NULL)",
+                         [&](result_row& row) { row.read(is_any); });
+  return error || !is_any ? error : transact([&] { return ledger_.settle_dead(*db_, now_us); });
 }
 
 caf::error store_writer::write_all(std::span<const event> batch, std::int64_t now_us,
@@ -85,6 +134,11 @@ caf::error store_writer::write_one(const event& x) {
     }
     return put_event(x);
   }
+  if (std::holds_alternative<race_resumed>(x.body)) {
+    if (auto error = take_over(x)) {
+      return error;
+    }
+  }
   if (auto error = put_event(x)) {
     return error;
   }
@@ -92,6 +146,28 @@ caf::error store_writer::write_one(const event& x) {
     return {};
   }
   return std::visit([&](const auto& body) { return on(x, body); }, x.body);
+}
+
+/// Two processes may try: the one that came second is a stranger to the race.
+caf::error store_writer::take_over(const event& x) {
+  std::optional<store_owner> now;
+  bool has_ended = false;
+  const auto use = [&](result_row& row) {
+    auto& it = now.emplace();
+    row.read(it.pid, it.start_ticks, it.boot_id, it.host, has_ended);
+  };
+  if (auto error = db_->each("SELECT owner_pid, owner_start_ticks, owner_boot_id, owner_host, ended_us IS NOT NULL "
+                             "FROM races WHERE race_id = ?",
+                             use, x.race)) {
+    return error;
+  }
+  const bool is_mine = now && now->pid == owner_.pid && now->start_ticks == owner_.start_ticks &&
+                       now->boot_id == owner_.boot_id && now->host == owner_.host;
+  if (!now || is_mine || has_ended || !may_be_alive(*now)) {
+    return {};
+  }
+  strangers_.insert(x.race);
+  return fail(ec::store_failed, x.race.text + " is run by pid " + std::to_string(now->pid) + " on " + now->host);
 }
 
 caf::error store_writer::put_event(const event& x) {
@@ -103,6 +179,18 @@ caf::error store_writer::put_event(const event& x) {
 
 caf::error store_writer::set_artifact(const race_id& race, const std::string& path) {
   return change("UPDATE races SET artifact_path = ? WHERE race_id = ?", path, race);
+}
+
+caf::error store_writer::each_event(const race_id& race, std::uint64_t end,
+                                    const std::function<void(const event&)>& use) {
+  const auto take = [&](result_row& row) {
+    std::string body;
+    row.read(body);
+    if (const auto x = event_from_json(body)) {
+      use(*x);
+    }
+  };
+  return db_->each("SELECT body FROM events WHERE race_id = ? AND seq < ? ORDER BY seq", take, race, end);
 }
 
 caf::error store_writer::beat(std::int64_t now_us) {

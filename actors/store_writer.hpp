@@ -4,6 +4,7 @@
 #pragma once
 
 #include "actors/store_database.hpp"
+#include "actors/store_ledger.hpp"
 #include "actors/store_owner.hpp"
 #include "messages/event.hpp"
 
@@ -11,6 +12,7 @@
 #include <caf/expected.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace regatta {
 
@@ -32,23 +35,44 @@ class store_writer {
 public:
   /// `state_dir`: races' folders lie below it.
   store_writer(std::unique_ptr<database> db, std::string state_dir, store_owner owner)
-      : db_{std::move(db)}, state_dir_{std::move(state_dir)}, owner_{std::move(owner)} {}
+      : db_{std::move(db)}, state_dir_{std::move(state_dir)}, owner_{std::move(owner)}, ledger_{owner_} {}
 
   /// All of `batch` or nothing; `reply_delta`s are passed over. Events that are stored already are skipped, so a batch
   /// whose commit failed half-way may be written again. A single event that the tables refuse (its race is unknown
   /// …) does not fail the batch: it lands in `refused`, first one per race.
-  caf::error write(std::span<const event> batch, std::int64_t now_us, std::map<race_id, caf::error>& refused);
+  caf::error write(std::span<const event> batch, std::int64_t now_us, std::map<race_id, caf::error>& refused) {
+    std::vector<ledger_answer> none;
+    return write(batch, {}, now_us, refused, none);
+  }
+  /// … and, in the same transaction behind them, the questions to the ledger; `answers` one to one, only without an
+  /// error. A question that is refused changes nothing but what it found out of dead processes.
+  caf::error write(std::span<const event> batch, std::span<const ledger_question> questions, std::int64_t now_us,
+                   std::map<race_id, caf::error>& refused, std::vector<ledger_answer>& answers);
+
+  /// Books calls of processes that are gone as lost. Writes only if there are any calls in flight.
+  caf::error settle_dead(std::int64_t now_us);
+
+  /// The last transaction failed as another process held the lock for too long: trying again mends it.
+  bool was_locked() const { return was_locked_; }
 
   caf::error set_artifact(const race_id& race, const std::string& path);
 
   /// Marks this process' races that still run as alive.
   caf::error beat(std::int64_t now_us);
 
+  /// What is stored of a race, in order, before event `end`. One that cannot be read is passed over.
+  caf::error each_event(const race_id& race, std::uint64_t end, const std::function<void(const event&)>& use);
+
   caf::expected<std::optional<stored_race>> find(const race_id& race);
 
 private:
   caf::error write_all(std::span<const event> batch, std::int64_t now_us, std::map<race_id, caf::error>& refused);
   caf::error write_one(const event& x);
+  caf::error answer_all(std::span<const ledger_question> questions, std::int64_t now_us,
+                        std::vector<ledger_answer>& answers);
+  /// In one transaction, or not at all.
+  caf::error transact(const std::function<caf::error()>& body);
+  caf::error take_over(const event& x);
   caf::error put_event(const event& x);
 
   caf::error on(const event& x, const race_started& body);
@@ -66,6 +90,7 @@ private:
   caf::error on(const event& x, const runner_up& body);
   caf::error on(const event& x, const race_cancelled& body);
   caf::error on(const event& x, const race_ended& body);
+  caf::error on(const event& x, const race_resumed& body);
 
   caf::error touch_round(const event& x, const worker_id& worker, std::uint32_t round);
   caf::error put_candidate(const source_digest& digest, const std::string& code);
@@ -82,6 +107,8 @@ private:
   std::unique_ptr<database> db_;
   std::string state_dir_;
   store_owner owner_;
+  store_ledger ledger_;
+  bool was_locked_ = false;
   /// Races whose id is that of another race in the store: nothing of theirs is written.
   std::set<race_id> strangers_;
 };

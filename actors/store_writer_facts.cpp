@@ -19,12 +19,14 @@ caf::error store_writer::on(const event& x, const race_started& body) {
   error = db_->execute(
       "INSERT INTO races(race_id, problem_digest, problem_path, stage_digest, accept, on_duplicate, device, workers, "
       "rounds, deadline_s, run_dir, version, started_us, owner_pid, owner_start_ticks, owner_boot_id, owner_host, "
-      "owner_heartbeat_us) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "owner_heartbeat_us, budget_money, budget_tokens) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
       "ON CONFLICT(race_id) DO UPDATE SET owner_pid = owner_pid WHERE started_us = excluded.started_us AND "
       "owner_pid = excluded.owner_pid AND owner_start_ticks = excluded.owner_start_ticks",
       x.race, spec.problem.digest, spec.problem.path, spec.stage.digest, spec.accept, spec.on_duplicate, spec.device,
       spec.workers.size(), spec.rounds, spec.deadline, state_dir_ + "/" + x.race.text, body.version, x.at_us,
-      owner_.pid, owner_.start_ticks, owner_.boot_id, owner_.host, x.at_us);
+      owner_.pid, owner_.start_ticks, owner_.boot_id, owner_.host, x.at_us,
+      spec.budget.money, bounded(spec.budget.tokens));
   if (!error && db_->changes() == 0) {
     strangers_.insert(x.race);
     return fail(ec::store_failed, "the store has another race with the id " + x.race.text);
@@ -56,33 +58,17 @@ caf::error store_writer::on(const event& x, const worker_moved& body) {
                 body.phase, body.note, x.race, body.worker);
 }
 
+/// Calls themselves are the ledger's.
 caf::error store_writer::on(const event& x, const prompt_sent& body) {
-  if (auto error = touch_round(x, body.worker, body.round)) {
-    return error;
-  }
-  const auto& choice = body.choice;
-  return db_->execute(
-      "INSERT INTO llm_calls(race_id, sent_seq, worker_id, round, attempt, provider, model, temperature, seed, "
-      "max_output_tokens, reasoning_effort, prompt_digest, sent_us) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      x.race, x.seq, body.worker, body.round, body.attempt, choice.provider, choice.model, choice.temperature,
-      choice.seed, choice.max_output_tokens, choice.reasoning_effort, body.prompt_digest, x.at_us);
+  return touch_round(x, body.worker, body.round);
 }
 
 caf::error store_writer::on(const event&, const reply_delta&) {
   return {};
 }
 
-caf::error store_writer::on(const event& x, const reply_ended& body) {
-  const auto& usage = body.usage;
-  // A worker started anew may ask the same question again: the answer belongs to the last one that is open.
-  return change(
-      "UPDATE llm_calls SET ended_us = ?, outcome = ?, reply = ?, finish_reason = ?, response_id = ?, error = ?, "
-      "http_status = ?, tries = ?, input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, "
-      "first_text_ms = ?, elapsed_ms = ? WHERE race_id = ?15 AND sent_seq = (SELECT max(sent_seq) FROM llm_calls "
-      "WHERE race_id = ?15 AND worker_id = ?16 AND round = ?17 AND attempt = ?18 AND outcome IS NULL)",
-      x.at_us, body.outcome, body.text, body.finish_reason, body.response_id, body.error, body.http_status, body.tries,
-      usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens, body.first_text,
-      body.elapsed, x.race, body.worker, body.round, body.attempt);
+caf::error store_writer::on(const event&, const reply_ended&) {
+  return {};
 }
 
 caf::error store_writer::on(const event& x, const code_extracted& body) {
@@ -182,10 +168,23 @@ caf::error store_writer::on(const event& x, const race_ended& body) {
   return change(
       "UPDATE races SET ended_us = ?, end = ?, reason = ?, decided_us = ?, cancel_us = ?, quiet_us = ?, "
       "elapsed_us = ?, input_tokens = ?, output_tokens = ?, llm_calls = ?, evaluations = ?, runners_up = ?, "
-      "unconfirmed_nodes = ? WHERE race_id = ?",
+      "cost = ?, reserved_cost = ?, lost_in_flight = ?, resumes = max(resumes, ?), unconfirmed_nodes = ? "
+      "WHERE race_id = ?",
       x.at_us, body.end, body.reason, body.decided, body.cancelled, body.quiet, body.elapsed, body.input_tokens,
-      body.output_tokens, body.llm_calls, body.evaluations, body.runners_up,
-      msgpack_to_json(encode(body.unconfirmed_nodes)), x.race);
+      body.output_tokens, body.llm_calls, body.evaluations, body.runners_up, body.cost,
+      body.reserved_cost, body.lost_in_flight, body.resumes, msgpack_to_json(encode(body.unconfirmed_nodes)), x.race);
+}
+
+caf::error store_writer::on(const event& x, const race_resumed& body) {
+  if (auto error = ledger_.settle_race(*db_, x.race, x.at_us)) {
+    return error;
+  }
+  return change(
+      "UPDATE races SET ended_us = NULL, end = NULL, reason = NULL, cancel_why = NULL, rounds = ?, deadline_s = ?, "
+      "budget_money = ?, budget_tokens = ?, resumes = ?, owner_pid = ?, owner_start_ticks = ?, owner_boot_id = ?, "
+      "owner_host = ?, owner_heartbeat_us = ? WHERE race_id = ?",
+      body.rounds, body.deadline, body.budget.money, bounded(body.budget.tokens), body.resumes, owner_.pid,
+      owner_.start_ticks, owner_.boot_id, owner_.host, x.at_us, x.race);
 }
 
 caf::error store_writer::touch_round(const event& x, const worker_id& worker, std::uint32_t round) {

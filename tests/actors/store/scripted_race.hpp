@@ -24,7 +24,7 @@ public:
     spec.rounds = 3;
     for (std::uint32_t i = 1; i <= workers; ++i) {
       model_choice choice{"openai", "gpt-x", 0.5, std::nullopt, 0, "high"};
-      spec.workers.push_back({make_worker_id(i), i, i - 1, choice});
+      spec.workers.push_back({make_worker_id(i), i, i - 1, choice, {}});
     }
   }
 
@@ -52,7 +52,7 @@ public:
     add(reply_delta{id, round, 1, text.substr(text.size() / 2)});
     return add(reply_ended{id, round, 1, llm_outcome::replied, text, "stop", "resp_" + std::to_string(round),
                            token_usage{100, 20, 5, 10}, "", 200, 1, std::chrono::milliseconds{12},
-                           std::chrono::milliseconds{80}});
+                           std::chrono::milliseconds{80}, 0, {}, 0, 0, false});
   }
 
   scripted_race& find(std::uint32_t number, std::uint32_t round, const std::string& code) {

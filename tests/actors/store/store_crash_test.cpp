@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/actors/store/skip.hpp"
+#include "tests/actors/store/child_process.hpp"
 #include "tests/actors/store/store_fixture.hpp"
 #include "tests/actors/store/why.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 using namespace regatta;
@@ -20,70 +15,22 @@ using namespace regatta::test;
 
 namespace {
 
-/// crash_writer as a child, its stdout in a pipe.
-class writer_process {
-public:
-  writer_process(const std::string& state, const std::string& prefix, int races) {
-    std::array<int, 2> ends{};
-    BOOST_REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    auto program = environment("REGATTA_BIN_DIR") + "/store_crash_writer";
-    auto folder = state;
-    auto name = prefix;
-    auto count = std::to_string(races);
-    const std::array<char*, 5> arguments = {program.data(), folder.data(), name.data(), count.data(), nullptr};
-    BOOST_REQUIRE(::posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ) == 0);
-    ::posix_spawn_file_actions_destroy(&actions);
-    ::close(ends[1]);
-    out_ = ends[0];
-  }
-  writer_process(const writer_process&) = delete;
-  writer_process& operator=(const writer_process&) = delete;
-  ~writer_process() {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-    }
-    ::close(out_);
-  }
+child_process crash_writer(const std::string& state, const std::string& prefix, int races) {
+  return child_process{"store_crash_writer", {state, prefix, std::to_string(races)}};
+}
 
-  /// Blocks until something was said; false at its end.
-  bool read_some() {
-    std::array<char, 4096> buffer{};
-    const auto size = ::read(out_, buffer.data(), buffer.size());
-    said.append(buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-    return size > 0;
+/// Of whole lines only.
+std::set<std::string> committed_races(const child_process& x) {
+  std::set<std::string> out;
+  std::istringstream lines{x.said.substr(0, x.said.rfind('\n') + 1)};
+  std::string word;
+  std::string race;
+  while (lines >> word >> race) {
+    BOOST_TEST(word == "committed", x.said);
+    out.insert(race);
   }
-  void kill_hard() { ::kill(pid_, SIGKILL); }
-  /// Everything that it said, and its wait status.
-  int join() {
-    while (read_some()) {
-    }
-    int status = -1;
-    ::waitpid(std::exchange(pid_, -1), &status, 0);
-    return status;
-  }
-  /// Of whole lines only.
-  std::set<std::string> committed_races() const {
-    std::set<std::string> out;
-    std::istringstream lines{said.substr(0, said.rfind('\n') + 1)};
-    std::string word;
-    std::string race;
-    while (lines >> word >> race) {
-      BOOST_TEST(word == "committed", said);
-      out.insert(race);
-    }
-    return out;
-  }
-
-  std::string said;
-
-private:
-  pid_t pid_ = -1;
-  int out_ = -1;
-};
+  return out;
+}
 
 void busy_wait(std::chrono::microseconds time) {
   const auto until = std::chrono::steady_clock::now() + time;
@@ -101,12 +48,12 @@ BOOST_AUTO_TEST_CASE(after_thirty_kills_the_store_opens_and_has_every_acknowledg
   std::mt19937 random{seed};
   std::set<std::string> promised;
   for (int kill = 0; kill < 30; ++kill) {
-    writer_process writer{path, "run_k" + std::to_string(kill) + "_", 1'000'000};
+    auto writer = crash_writer(path, "run_k" + std::to_string(kill) + "_", 1'000'000);
     BOOST_REQUIRE_MESSAGE(writer.read_some(), "the store opens after kill " << kill);
     busy_wait(std::chrono::microseconds{std::uniform_int_distribution{0, 20'000}(random)});
     writer.kill_hard();
     writer.join();
-    promised.merge(writer.committed_races());
+    promised.merge(committed_races(writer));
   }
   BOOST_TEST(promised.size() >= 30U);
   auto reader = store_reader::open(path);
@@ -122,8 +69,8 @@ BOOST_AUTO_TEST_CASE(after_thirty_kills_the_store_opens_and_has_every_acknowledg
 }
 
 BOOST_AUTO_TEST_CASE(two_processes_write_one_store_at_once) {
-  writer_process first{path, "run_a", 25};
-  writer_process second{path, "run_b", 25};
+  auto first = crash_writer(path, "run_a", 25);
+  auto second = crash_writer(path, "run_b", 25);
   BOOST_TEST(first.join() == 0, first.said);
   BOOST_TEST(second.join() == 0, second.said);
   auto reader = store_reader::open(path);

@@ -5,6 +5,7 @@
 #include "actors/store_owner.hpp"
 #include "actors/store_schema.hpp"
 #include "tests/actors/store/skip.hpp"
+#include "tests/actors/store/state_folder.hpp"
 #include "tests/actors/store/store_fixture.hpp"
 #include "tests/actors/store/why.hpp"
 
@@ -20,46 +21,6 @@ using namespace regatta;
 using namespace regatta::test;
 
 namespace {
-
-struct state_folder : scratch_folder {
-  std::string state = path + "/state";
-
-  race_record load(const std::string& id) const {
-    auto reader = store_reader::open(state);
-    BOOST_REQUIRE_MESSAGE(reader, why(reader));
-    auto record = reader->load_race(race_id{id});
-    BOOST_REQUIRE_MESSAGE(record, why(record));
-    return std::move(*record);
-  }
-  std::int64_t number(const std::string& sql) const {
-    auto db = database::open(state + "/regatta.db", database_access::read_only);
-    BOOST_REQUIRE(db);
-    std::int64_t value = -1;
-    const auto error = (*db)->each(sql, [&](result_row& row) { row.read(value); });
-    BOOST_REQUIRE_MESSAGE(!error, describe(error));
-    return value;
-  }
-};
-
-/// Leaves no mount behind, however a test ends.
-class small_disk {
-public:
-  explicit small_disk(std::string path)
-      : path_{std::move(path)},
-        failure_{::mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=4m,mode=0700") == 0 ? 0 : errno} {}
-  small_disk(const small_disk&) = delete;
-  small_disk& operator=(const small_disk&) = delete;
-  ~small_disk() {
-    if (failure_ == 0) {
-      ::umount2(path_.c_str(), MNT_DETACH);
-    }
-  }
-  int failure() const { return failure_; }
-
-private:
-  std::string path_;
-  int failure_;
-};
 
 std::string id_of(const caf::expected<race_id>& found) {
   return found ? found->text : why(found);
@@ -92,7 +53,9 @@ BOOST_AUTO_TEST_CASE(a_race_can_be_told_again_from_its_rows) {
   result.kept = {{"out.csv", std::string{"\0\xFF", 2}, ""}, {"missing", "", "absent"}};
   {
     running_store store{state};
-    store.tell(won_race("run_1", result));
+    const auto race = won_race("run_1", result);
+    store.tell(race);
+    pay(store, race);
   }
   const auto record = load("run_1");
   BOOST_TEST(record.race.problem == "softmax");
@@ -121,6 +84,10 @@ BOOST_AUTO_TEST_CASE(a_race_can_be_told_again_from_its_rows) {
   BOOST_REQUIRE(record.llm_calls.size() == 3U);
   BOOST_TEST(record.llm_calls[0].outcome == "replied");
   BOOST_TEST(*record.llm_calls[0].usage.output_tokens == 20U);
+  BOOST_TEST(record.llm_calls[0].basis == "usage");
+  BOOST_TEST(record.llm_calls[0].is_answer);
+  BOOST_TEST(record.race.cost == 3 * 120);
+  BOOST_TEST(record.workers[1].cost == 2 * 120);
   auto reader = store_reader::open(state);
   BOOST_REQUIRE(reader);
   BOOST_TEST(*reader->load_candidate(digest_of_source("y = 2\n")) == "y = 2\n");
@@ -255,7 +222,7 @@ BOOST_AUTO_TEST_CASE(a_newer_schema_is_refused_with_both_numbers) {
     BOOST_REQUIRE(db);
     BOOST_REQUIRE(!(*db)->script("PRAGMA user_version = 99"));
   }
-  const std::string expected = "has schema 99, this program knows 1";
+  const std::string expected = "has schema 99, this program knows 2";
   const auto opened = open_store(state);
   BOOST_REQUIRE(!opened);
   BOOST_TEST(failure(opened) == ec::store_failed);
