@@ -2,6 +2,7 @@
 #include "cli/account.hpp"
 
 #include "cli/race_view.hpp"
+#include "tests/cli/has.hpp"
 #include "tests/cli/race_script.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -40,10 +41,6 @@ race_script won_race() {
   loser.worker = make_worker_id(1);
   loser.end = worker_end::cancelled;
   return script.add(loser).ends(race_end::won, "pass via run_tests at iter 2");
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

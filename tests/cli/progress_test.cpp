@@ -2,6 +2,7 @@
 #include "cli/progress.hpp"
 
 #include "cli/terminal_text.hpp"
+#include "tests/cli/has.hpp"
 #include "tests/cli/race_script.hpp"
 #include "tests/cli/virtual_screen.hpp"
 
@@ -23,10 +24,6 @@ race_view view_of(const race_script& script) {
 }
 
 constexpr std::chrono::milliseconds at{12'300};
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include "cli/providers.hpp"
 
 #include "messages/error.hpp"
+#include "tests/cli/has.hpp"
 #include "tests/cli/scratch_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -34,10 +35,6 @@ struct setup {
 };
 
 const std::string local = "[providers.local]\nkind = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n";
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "cli/python_discovery.hpp"
 #include "cli/race_display.hpp"
 #include "messages/error.hpp"
+#include "tests/cli/has.hpp"
 #include "tests/cli/scratch_folder.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -15,10 +16,6 @@
 namespace regatta::cli {
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 session open(const test::scratch_folder& folder, environment env, flag_values flags = {}) {
   command_line line;
