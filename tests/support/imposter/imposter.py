@@ -17,7 +17,7 @@ The same, as a list, at GET /imposter/events. Ends when its stdin closes.
 SCRIPT.json: {"rules": [RULE, …]}. A call is answered by the first rule that fits and has times left:
 
     path    suffix of the request's path; any if missing
-    match   text that must stand in the request's body; any if missing
+    match   text that must stand in the request's body, or a list of such texts; any if missing
     times   how often this rule answers; no limit if missing
     status  200          headers {"content-type": "text/event-stream"}
     framing "chunked" | "length" | "close" (HTTP/1.1 only)
@@ -236,7 +236,9 @@ class Imposter:
 
     def pick(self, path, body):
         for i, rule in enumerate(self.rules):
-            if self.left[i] > 0 and path.endswith(rule.get("path", "")) and rule.get("match", "") in body:
+            wanted = rule.get("match", [])
+            wanted = [wanted] if isinstance(wanted, str) else wanted
+            if self.left[i] > 0 and path.endswith(rule.get("path", "")) and all(text in body for text in wanted):
                 self.left[i] -= 1
                 return rule
         return None
