@@ -84,6 +84,7 @@ private:
   std::optional<init_record> started_;
   std::optional<init_record> ended_;
   bool is_overdue_ = false;
+  bool is_group_killed_ = false;
   bool memory_exceeded_ = false;
 };
 

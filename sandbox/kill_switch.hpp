@@ -23,8 +23,7 @@ public:
   /// the run was ordered to end before: pid 1 was killed at once and must not get its go.
   bool arm(unique_fd pidfd, unique_fd cgroup_kill, int signal);
 
-  /// If ordered: once more to all members at once, through the cgroup, should pid 1 be slow to die. On the runner's
-  /// thread, so that nobody who cancels many runs waits for it.
+  /// If ordered: once more to all members at once, through the cgroup, as pid 1 is slow to die.
   void kill_group();
 
   /// The tree is gone: no signal may go to a pid that somebody else has by now. (A pidfd could not, but its number

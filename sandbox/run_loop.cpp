@@ -230,7 +230,6 @@ void run_loop::on_deadlines() {
       run.on_deadline();
       is_forker_stuck = is_forker_stuck || !run.is_armed;
     }
-    run.ender->kill_group();
   }
   if (is_forker_stuck) {
     forker_.kill();
