@@ -56,7 +56,8 @@ void check_events(std::string_view bytes) {
   }
 }
 
-try_result answer(std::string_view bytes, provider_kind wire, std::uint32_t status, std::size_t piece, exchange_end how) {
+try_result answer(std::string_view bytes, provider_kind wire, std::uint32_t status, std::size_t piece,
+                  exchange_end how) {
   http_reply reply{wire, 100};
   reply.on_head({1, status, {{"content-type", "text/event-stream"}}});
   fuzz::in_pieces(bytes, piece, [&](std::string_view x) { reply.on_body(x); });
@@ -109,7 +110,8 @@ void check_error(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = fuzz::text_of(data, size);
   check_events(bytes);
-  for (const auto wire : {provider_kind::chat, provider_kind::responses}) {
+  for (const auto wire :
+       {provider_kind::chat, provider_kind::responses, provider_kind::anthropic, provider_kind::relay}) {
     check_answer(bytes, wire, 200, exchange_end::complete);
     check_answer(bytes, wire, 200, exchange_end::cut);
     check_answer(bytes, wire, 429, exchange_end::complete);
