@@ -11,7 +11,7 @@ namespace regatta {
 
 namespace {
 
-/// 0 if there is no such process.
+/// 0 if there is no such process, or only its exit status is left for a parent that does not ask.
 std::uint64_t start_ticks_of(std::int64_t pid) {
   std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
   std::string line;
@@ -22,8 +22,13 @@ std::uint64_t start_ticks_of(std::int64_t pid) {
     return 0;
   }
   std::istringstream rest{line.substr(name_end + 1)};
+  char state = 0;
+  rest >> state;
+  if (state == 'Z' || state == 'X') {
+    return 0;
+  }
   std::string skipped;
-  for (int field = 3; field < 22; ++field) {
+  for (int field = 4; field < 22; ++field) {
     rest >> skipped;
   }
   std::uint64_t ticks = 0;
