@@ -36,6 +36,7 @@ constexpr std::array table = {
     provider_key{"currency", text_rule, false, "Of the prices, for people (USD)"},
     provider_key{"tries", {value_kind::integer, 1, 100}, false, "Of one call, retries included"},
     provider_key{"rate_limit_patience_s", seconds_rule, false, "How long one prompt waits out 429s"},
+    provider_key{"down_patience_s", seconds_rule, false, "How long one prompt waits for a provider that is down"},
     provider_key{"connect_timeout_s", seconds_rule, false, "Until connected"},
     provider_key{"idle_timeout_s", seconds_rule, false, "Silence within a reply"},
     provider_key{"first_timeout_s", seconds_rule, false, "Until the first piece"},

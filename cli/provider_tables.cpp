@@ -66,6 +66,7 @@ void take_table(const provider_table& table, provider_config& out) {
   out.currency = text_in(table, "currency").empty() ? out.currency : text_in(table, "currency");
   take_integer(table, "tries", out.tries);
   take_seconds(table, "rate_limit_patience_s", out.rate_limit_patience);
+  take_seconds(table, "down_patience_s", out.down_patience);
   take_seconds(table, "connect_timeout_s", out.connect_timeout);
   take_seconds(table, "idle_timeout_s", out.idle_timeout);
   if (out.kind == provider_kind::relay) {

@@ -172,7 +172,7 @@ void add_giants(const wire_words& wire, case_list& to) {
     auto& reply = to.add("a giant reply", {forever(std::string{wire.start}, wire.delta(x64))}, malformed, 1);
     reply.check = [](const prompt_ended& got) { BOOST_TEST(got.error.find("larger than") != std::string::npos); };
     // What is kept of a malformed reply is its head.
-    reply.text = std::string(20'000, 'x');
+    reply.text = std::string(kept_output_head, 'x');
     to.add("a giant event", {forever("data: ", x64)}, malformed, 1);
   } else {
     to.add("a giant reply", {forever(R"([{"output":")", x64)}, malformed, 1);

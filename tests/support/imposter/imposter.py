@@ -296,6 +296,7 @@ class Imposter:
         if not answer.done():
             answer.cancel()
             self.tell("closed_by_client", call=number)
+            gone.exception()  # A reset is a way of leaving, too.
             return False
         gone.cancel()
         try:
