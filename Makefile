@@ -14,7 +14,7 @@ check-floors:  ; python3 scripts/check_floors.py build/debug
 check-laws:    ; python3 scripts/check_laws.py
 fuzz:          ; scripts/fuzz.sh
 headers:       ; cmake --preset debug && cmake --build --preset debug --target all_verify_interface_header_sets
-nightly:       ; $(MAKE) headers && $(MAKE) tidy && $(MAKE) asan && $(MAKE) fuzz
+nightly:       ; $(MAKE) test && $(MAKE) headers && $(MAKE) tidy && $(MAKE) asan && $(MAKE) fuzz
 check-trixie:  ; scripts/check_trixie.sh
 bundle:        ; scripts/bundle.sh
 bench:         ; bench/run.sh

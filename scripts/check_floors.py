@@ -5,6 +5,7 @@
 Reads the compiler's own dependency output from a Ninja build folder, so nothing that an #include pulls in escapes.
 """
 import os
+import re
 import subprocess
 import sys
 
@@ -21,9 +22,11 @@ def main(build):
     bad, units = set(), 0
     for block in text.split("\n\n"):
         lines = block.splitlines()
-        if not lines or ".cpp.o:" not in lines[0] or "verify_interface" in lines[0]:
+        if not lines or not re.search(r"\.c(pp|xx)\.o:", lines[0]) or "verify_interface" in lines[0]:
             continue
         deps = [os.path.relpath(os.path.join(build, line.strip()), root) for line in lines[1:]]
+        # Sources of one target that were joined (CMAKE_UNITY_BUILD) stand on its floor.
+        deps[0] = os.path.relpath(deps[0], os.path.relpath(build, root)) if "/Unity/" in deps[0] else deps[0]
         own = deps[0].split("/")[0]
         if own not in FLOOR:
             continue

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing and runs every test that needs no GPU: debug build, unit and integration; floors and other
-# laws; ASan+UBSan of sandbox, codecs and pure rules; TSan of sandbox and the HTTP transport.
+# laws; ASan+UBSan of sandbox, codecs and pure rules; TSan of sandbox. All three builds join sources
+# (cmake/RegattaJoinedSources.cmake); `make nightly` builds them one by one, too.
 set -euo pipefail
 . "$(dirname "$0")/setup.sh"
 
@@ -10,16 +11,16 @@ setup_build
 setup_python
 setup_test
 # What must not be skipped here: a skip of one of these is an error.
-export REGATTA_REQUIRE=${REGATTA_REQUIRE-sandbox,python,torch,triton,imposter,tmpfs,mount}
+export REGATTA_REQUIRE=${REGATTA_REQUIRE-sandbox,python,torch,triton,imposter,official-clients,tmpfs,mount}
 
 say "laws: floors, fences, licences, house rules"
 python3 scripts/check_laws.py
 
 say "debug build"
-cmake --preset debug >/dev/null
-cmake --build --preset debug
-python3 scripts/check_floors.py build/debug
-ctest --preset debug
+cmake --preset ci >/dev/null
+cmake --build --preset ci
+python3 scripts/check_floors.py build/ci
+ctest --preset ci
 
 # Sanitizers where bytes of outsiders are parsed and rules decide; `make asan` and `make tsan` take more.
 sanitized="messages_test sandbox_test text_test llm_test race_actors_test"
