@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/account.hpp"
 
+#include "actors/money_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal_text.hpp"
 
@@ -190,6 +191,26 @@ std::string times_block(const race_row& race) {
   return out;
 }
 
+/// Sums by usage and by upper bound apart: the first are facts.
+std::string spent_block(const race_row& race) {
+  std::string out = "Spent      " + plural(race.llm_calls, "call") + ", " + std::to_string(race.input_tokens) +
+                    " tokens in, " + std::to_string(race.output_tokens) + " out; " + plural(race.evaluations, "run") +
+                    " of candidates\n";
+  if (race.cost != 0 || race.budget.money != 0) {
+    out += "           money " + money_text(race.cost) +
+           (race.budget.money == 0 ? "" : " of " + money_text(race.budget.money)) + ": " +
+           money_text(race.cost - race.reserved_cost) + " by reported usage, " + money_text(race.reserved_cost) +
+           " as the upper bound of calls without it\n";
+  }
+  if (race.budget.tokens != 0) {
+    out += "           at most " + std::to_string(race.budget.tokens) + " tokens were allowed\n";
+  }
+  if (race.lost_in_flight != 0) {
+    out += "           " + plural(race.lost_in_flight, "call") + " lost in flight with a process that died\n";
+  }
+  return out;
+}
+
 std::string date_of(std::int64_t us) {
   const auto seconds = static_cast<std::time_t>(us / 1'000'000);
   std::tm parts{};
@@ -216,8 +237,7 @@ std::string account_text(const race_record& record, const account_options& optio
   }
   out += winner_block(record);
   out += times_block(race);
-  out += "Spent      " + plural(race.llm_calls, "call") + ", " + std::to_string(race.input_tokens) + " tokens in, " +
-         std::to_string(race.output_tokens) + " out; " + plural(race.evaluations, "run") + " of candidates\n";
+  out += spent_block(race);
   out += "Files      " + race.run_dir + "\n";
   out += race.artifact_path.empty() ? "" : "           " + race.artifact_path + "\n";
   return out;

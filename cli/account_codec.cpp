@@ -48,6 +48,11 @@ json to_json(const race_row& x) {
           {"llm_calls", x.llm_calls},
           {"evaluations", x.evaluations},
           {"runners_up", x.runners_up},
+          {"cost_nano", x.cost},
+          {"reserved_cost_nano", x.reserved_cost},
+          {"budget_nano", x.budget.money},
+          {"budget_tokens", x.budget.tokens},
+          {"lost_in_flight", x.lost_in_flight},
           {"unconfirmed_nodes", x.unconfirmed_nodes}};
 }
 
@@ -69,7 +74,9 @@ json to_json(const worker_row& x) {
           {"llm_calls", x.llm_calls},
           {"evaluations", x.evaluations},
           {"input_tokens", x.input_tokens},
-          {"output_tokens", x.output_tokens}};
+          {"output_tokens", x.output_tokens},
+          {"cost_nano", x.cost},
+          {"lost_in_flight", x.lost_in_flight}};
 }
 
 json to_json(const round_row& x) {

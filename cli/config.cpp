@@ -201,19 +201,21 @@ private:
   static std::optional<std::string> text_of_node(const toml::node& node, value_kind kind) {
     const bool is_worded = kind == value_kind::text || kind == value_kind::choice;
     const bool has_units = kind == value_kind::seconds || kind == value_kind::size;
-    if (node.is_string() && (is_worded || has_units)) {
+    const bool is_money = kind == value_kind::money;
+    if (node.is_string() && (is_worded || has_units || is_money)) {
       return node.value<std::string>();
     }
     if (node.is_boolean() && kind == value_kind::flag) {
       return *node.value<bool>() ? "true" : "false";
     }
-    if (node.is_integer() && (has_units || kind == value_kind::integer || kind == value_kind::number)) {
+    if (node.is_integer() && (has_units || is_money || kind == value_kind::integer || kind == value_kind::number)) {
       return std::to_string(*node.value<std::int64_t>());
     }
-    if (node.is_floating_point() && kind == value_kind::number) {
-      // The shortest text that is this number again: a price must not lose a digit.
-      std::array<char, 64> text{};
-      const auto end = std::to_chars(text.data(), text.data() + text.size(), *node.value<double>()).ptr;
+    if (node.is_floating_point() && (is_money || kind == value_kind::number)) {
+      // The shortest text that is this number again: a price must not lose a digit. An amount has no exponent.
+      std::array<char, 512> text{};
+      const auto form = is_money ? std::chars_format::fixed : std::chars_format::general;
+      const auto end = std::to_chars(text.data(), text.data() + text.size(), *node.value<double>(), form).ptr;
       return std::string{text.data(), end};
     }
     return std::nullopt;

@@ -20,6 +20,7 @@
 #include <caf/send.hpp>
 #include <caf/typed_event_based_actor.hpp>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,16 @@ struct system_config : caf::actor_system_config {
   }
 };
 
+/// A stream is a descriptor, and the usual soft limit of 1,024 is half of what one process is to hold. Candidates get
+/// a limit of their own.
+void allow_many_streams() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
 event_sink_actor::behavior_type news_sink(event_sink_actor::pointer, const std::shared_ptr<event_queue>& news) {
   return {
       [news](const event& x) { news->push(x); },
@@ -60,7 +71,7 @@ struct embedded::parts {
   std::shared_ptr<sandbox::runner> runner;
   std::unique_ptr<caf::actor_system> system;
   std::string endpoint;
-  store_actor store;
+  ledger_store_actor store;
   source_checker_actor checker;
   std::vector<event_sink_actor> sinks;
   coordinator_actor coordinator;
@@ -76,6 +87,7 @@ struct embedded::parts {
 };
 
 caf::error embedded::parts::open() {
+  allow_many_streams();
   std::string error;
   runner = sandbox::runner::open(config.sandbox, config.host, error);
   if (!runner) {
@@ -178,6 +190,9 @@ void embedded::parts::open_coordinator() {
     llm_gateway_config gateway;
     gateway.providers = config.providers;
     gateway.sink = std::move(sink);
+    gateway.ledger = store;
+    gateway.process_budget = config.process_budget;
+    gateway.day_budget = config.day_budget;
     gateway.seed = config.seed;
     return spawn_llm_gateway(where, std::move(gateway));
   };
@@ -259,11 +274,12 @@ caf::expected<std::unique_ptr<embedded>> embedded::open(embedded_config config, 
   return out;
 }
 
-caf::error embedded::start(const race_spec& spec) {
+caf::error embedded::start(const race_spec& spec, std::optional<race_standing> standing) {
   caf::scoped_actor self{*parts_->system};
   caf::error failed;
   start_race order;
   order.spec = spec;
+  order.standing = std::move(standing);
   self->request(parts_->coordinator, accept_timeout, std::move(order))
       .receive([](const accepted&) {}, [&](const caf::error& error) { failed = error; });
   return failed;

@@ -7,7 +7,9 @@
 #include "actors/llm/provider_config.hpp"
 #include "cli/event_queue.hpp"
 #include "messages/ids.hpp"
+#include "messages/money.hpp"
 #include "messages/race.hpp"
+#include "messages/race_control.hpp"
 #include "node/evaluator.hpp"
 #include "sandbox/interpreter.hpp"
 #include "sandbox/runner.hpp"
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +32,8 @@ struct embedded_config {
   std::string events_source;    ///< Who asked for that one: `--events`, a file and line; empty: nobody did.
   problem_spec problem;         ///< Checked before anything is written or asked.
   std::vector<provider_config> providers;
+  spending_limits process_budget;  ///< 0: none.
+  spending_limits day_budget;      ///< Of the UTC day, all processes on this state folder.
   sandbox::runner_config sandbox;
   sandbox::host_facts host;
   sandbox::interpreter python;
@@ -49,7 +54,8 @@ public:
   embedded& operator=(const embedded&) = delete;
   ~embedded();
 
-  caf::error start(const race_spec& spec);
+  /// Begins the race, or goes on with it from `standing`.
+  caf::error start(const race_spec& spec, std::optional<race_standing> standing = {});
   /// From any thread; the race then ends by itself and says so.
   void stop(const race_id& race, const std::string& why);
   /// As bound; empty without a socket.

@@ -27,6 +27,9 @@ constexpr value_rule sizes(double min, double max) {
 constexpr value_rule seconds_from(double min) {
   return {value_kind::seconds, min, 2'678'400};
 }
+/// A billion units: far more than anybody means, and far below what 64 bits of nano-units hold.
+constexpr value_rule money_rule{value_kind::money, 0, 1e9};
+constexpr value_rule token_rule{value_kind::integer, 1, 9e15};
 constexpr value_rule choices(std::string_view names) {
   return {value_kind::choice, 0, 9e15, names};
 }
@@ -55,6 +58,9 @@ constexpr std::array table = {
     option_entry{"model", "", "llm.model", "OPENAI_MODEL", "", "NAME", "Models", "Model of every worker", text_rule},
     option_entry{"models", "", "llm.models", "", "", "LIST", "Models",
                  "Several models; workers take them in turn (comma-separated)", text_rule, true, true},
+    option_entry{"fallback-model", "", "race.fallback_models", "", "", "MODEL", "Models",
+                 "MODEL or PROVIDER:MODEL to go on with when a worker's own is gone for good (repeatable)", text_rule,
+                 true},
     option_entry{"temperature", "", "llm.temperature", "", "", "LIST", "Models",
                  "Workers take these in turn (comma-separated)", numbers(0, 2), true, true},
     option_entry{"seed", "", "llm.seed", "", "", "LIST", "Models", "Workers take these in turn (comma-separated)",
@@ -74,6 +80,19 @@ constexpr std::array table = {
                  "Let the provider store replies", flag_rule},
     option_entry{"env-file", "", "", "", "", "FILE", "Models",
                  "Read variables (keys) from this file of mode 0600 (./.env)", text_rule},
+
+    option_entry{"budget", "", "budget.race", "", "", "MONEY", "Budgets",
+                 "What this race may spend on models, in the currency of their prices", money_rule},
+    option_entry{"budget-tokens", "", "budget.race_tokens", "", "", "N", "Budgets",
+                 "Tokens that this race may use, input and output together", token_rule},
+    option_entry{"budget-process", "", "budget.process", "", "", "MONEY", "Budgets", "What this process may spend",
+                 money_rule},
+    option_entry{"budget-process-tokens", "", "budget.process_tokens", "", "", "N", "Budgets",
+                 "Tokens that this process may use", token_rule},
+    option_entry{"budget-day", "", "budget.day", "", "", "MONEY", "Budgets",
+                 "What all processes on this state folder may spend on one day (UTC)", money_rule},
+    option_entry{"budget-day-tokens", "", "budget.day_tokens", "", "", "N", "Budgets",
+                 "Tokens that all processes on this state folder may use on one day (UTC)", token_rule},
 
     option_entry{"run-timeout-s", "", "run.timeout_s", "", "180", "S", "Candidates", "Wall clock of one run",
                  seconds_from(1)},

@@ -31,6 +31,22 @@ std::optional<std::int64_t> integer_in(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? std::optional{value} : std::nullopt;
 }
 
+/// "12.5" -> 12'500'000'000. No sign, no exponent: an amount is written as it is meant.
+std::optional<std::int64_t> money_in(std::string_view text) {
+  constexpr std::size_t most_before = 10;
+  constexpr std::size_t most_behind = 9;
+  const auto point = std::min(text.find('.'), text.size());
+  const auto before = text.substr(0, point);
+  const auto behind = point == text.size() ? std::string_view{} : text.substr(point + 1);
+  const auto is_digits = [](std::string_view x) { return x.find_first_not_of("0123456789") == std::string_view::npos; };
+  if (before.empty() || before.size() > most_before || behind.size() > most_behind || !is_digits(before) ||
+      !is_digits(behind) || (point != text.size() && behind.empty())) {
+    return std::nullopt;
+  }
+  const auto digits = std::string{before} + std::string{behind} + std::string(most_behind - behind.size(), '0');
+  return integer_in(digits);
+}
+
 using unit = std::pair<std::string_view, std::int64_t>;
 /// Longest first: "KiB" ends in "B".
 constexpr std::array<unit, 7> size_units = {{{"KiB", 1024},
@@ -108,6 +124,10 @@ bool fits(const value_rule& rule, std::string_view text) {
       return in_range(with_unit(text, size_units));
     case value_kind::choice:
       return is_one_of(rule.names, text);
+    case value_kind::money: {
+      const auto amount = money_in(text);
+      return amount && *amount > 0 && static_cast<double>(*amount) <= rule.max * 1e9;
+    }
   }
   return false;
 }
@@ -128,6 +148,8 @@ std::string allowed_text(const value_rule& rule) {
       return "bytes, a whole number " + range_text(rule) + " (or with KiB, MiB or GiB behind it)";
     case value_kind::choice:
       return std::string{rule.names};
+    case value_kind::money:
+      return "an amount above 0 and up to " + plain(rule.max) + ", with at most nine digits behind the point";
   }
   return {};
 }
@@ -143,6 +165,9 @@ std::uint64_t to_bytes(std::string_view text) {
 }
 double to_number(std::string_view text) {
   return number_in(text).value_or(0);
+}
+std::int64_t to_money(std::string_view text) {
+  return money_in(text).value_or(0);
 }
 
 const option_entry* find_option(std::string_view name) {

@@ -19,9 +19,10 @@ enum class value_kind : std::uint8_t {
   seconds,  ///< A whole number, or with s, m, h behind it.
   size,     ///< Bytes, or with KiB, MiB, GiB behind them.
   choice,   ///< One of `names`.
+  money,    ///< A decimal number with up to nine digits behind the point; bounds in whole units.
 };
 
-/// What a value must be. Bounds hold for integer, number, seconds and size.
+/// What a value must be. Bounds hold for integer, number, seconds, size and money.
 struct value_rule {
   value_kind kind = value_kind::text;
   double min = 0;
@@ -38,6 +39,8 @@ std::int64_t to_integer(std::string_view text);
 std::int64_t to_seconds(std::string_view text);
 std::uint64_t to_bytes(std::string_view text);
 double to_number(std::string_view text);
+/// Exactly, in nano-units.
+std::int64_t to_money(std::string_view text);
 
 struct option_entry {
   std::string_view name;        ///< `max-iters`: `--max-iters`, REGATTA_MAX_ITERS.

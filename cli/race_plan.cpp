@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/race_plan.hpp"
 
+#include "cli/budgets.hpp"
 #include "cli/http_url.hpp"
 #include "messages/error.hpp"
 #include "messages/limits.hpp"
@@ -99,7 +100,8 @@ run_limits limits_of(const settings& values) {
   return out;
 }
 
-std::vector<worker_spec> plan_workers(const settings& values, const provider_choice& provider, std::size_t variants) {
+std::vector<worker_spec> plan_workers(const settings& values, const race_models& from, std::size_t variants) {
+  const auto& provider = from.first;
   const auto& models = values.list("models");
   const auto& temperatures = values.list("temperature");
   const auto& seeds = values.list("seed");
@@ -120,15 +122,20 @@ std::vector<worker_spec> plan_workers(const settings& values, const provider_cho
     }
     spec.choice.max_output_tokens = static_cast<std::uint32_t>(values.integer("max-output-tokens"));
     spec.choice.reasoning_effort = values.text("reasoning-effort");
+    for (const auto& other : from.fallbacks) {
+      auto& fallback = spec.fallbacks.emplace_back(spec.choice);
+      fallback.provider = other.provider.name;
+      fallback.model = other.model;
+    }
   }
   return out;
 }
 
-race_spec plan_race(const settings& values, const provider_choice& provider, stage_spec stage, problem_spec problem,
+race_spec plan_race(const settings& values, const race_models& models, stage_spec stage, problem_spec problem,
                     const race_id& id, const std::string& state_dir) {
   race_spec out;
   out.race = id;
-  out.workers = plan_workers(values, provider, stage.variants.size());
+  out.workers = plan_workers(values, models, stage.variants.size());
   out.stage = std::move(stage);
   out.problem = std::move(problem);
   out.rounds = static_cast<std::uint32_t>(values.integer("max-iters"));
@@ -139,6 +146,7 @@ race_spec plan_race(const settings& values, const provider_choice& provider, sta
   out.keep = values.list("keep");
   out.deadline = std::chrono::seconds{values.seconds("deadline")};
   out.run_dir = state_dir + "/" + id.text;
+  out.budget = budgets_of(values).race;
   return out;
 }
 

@@ -3,7 +3,7 @@
 /// RACE PLAN: settings, provider, problem and stage become a `race_spec`. Pure.
 #pragma once
 
-#include "cli/providers.hpp"
+#include "cli/race_models.hpp"
 #include "cli/settings.hpp"
 #include "messages/race.hpp"
 
@@ -27,9 +27,10 @@ run_limits limits_of(const settings& values);
 
 /// Worker i gets the i-th model, temperature, seed and prompt variant, each list from its beginning again when it is
 /// used up.
-std::vector<worker_spec> plan_workers(const settings& values, const provider_choice& provider, std::size_t variants);
+/// All have the same fallbacks, with their own temperature and seed.
+std::vector<worker_spec> plan_workers(const settings& values, const race_models& models, std::size_t variants);
 
-race_spec plan_race(const settings& values, const provider_choice& provider, stage_spec stage, problem_spec problem,
+race_spec plan_race(const settings& values, const race_models& models, stage_spec stage, problem_spec problem,
                     const race_id& id, const std::string& state_dir);
 
 }  // namespace regatta::cli

@@ -3,7 +3,8 @@
 
 #include "actors/llm/provider_check.hpp"
 #include "actors/prompts.hpp"
-#include "cli/providers.hpp"
+#include "cli/budgets.hpp"
+#include "cli/race_models.hpp"
 #include "cli/python_discovery.hpp"
 #include "cli/race_plan.hpp"
 #include "cli/run_claim.hpp"
@@ -47,15 +48,25 @@ std::map<std::string, std::string> own_environment() {
   return out;
 }
 
-caf::expected<provider_choice> find_provider(const session& x) {
-  auto out = choose_provider(x.values, x.files, x.env);
+caf::expected<race_models> find_models(const session& x) {
+  auto out = choose_models(x.values, x.files, x.env);
   if (out) {
-    if (auto failed = check_provider(out->provider)) {
-      // A recording that cannot be read, a program that is not there: named by the user, so theirs to mend.
-      return fail(ec::invalid_config, text_of(failed));
+    for (const auto& provider : providers_of(*out)) {
+      if (auto failed = check_provider(provider)) {
+        // A recording that cannot be read, a program that is not there: named by the user, so theirs to mend.
+        return fail(ec::invalid_config, text_of(failed));
+      }
     }
   }
   return out;
+}
+
+caf::error set_budgets(const session& x, race_setup& out) {
+  const auto limits = budgets_of(x.values);
+  out.config.process_budget = limits.process;
+  out.config.day_budget = limits.day;
+  auto good = check_prices(limits, out.spec.workers, out.config.providers);
+  return good ? caf::error{} : good.error();
 }
 
 caf::error find_python(const session& x, race_setup& out) {
@@ -152,9 +163,9 @@ caf::expected<race_setup> prepare_race(const session& x) {
   if (!problem) {
     return problem.error();
   }
-  auto provider = find_provider(x);
-  if (!provider) {
-    return provider.error();
+  auto models = find_models(x);
+  if (!models) {
+    return models.error();
   }
   const auto prompts = x.values.is_set("prompts") ? x.values.text("prompts") : data_dir("prompts");
   auto stage = load_stage(prompts, x.values.text("stage"));
@@ -175,12 +186,16 @@ caf::expected<race_setup> prepare_race(const session& x) {
   out.config.seed = (std::uint64_t{random()} << 32) | random();
   const auto id =
       unused_run_id(out.config.state_dir, [&] { return make_run_id(std::chrono::system_clock::now(), random()); });
-  out.spec = plan_race(x.values, *provider, std::move(*stage), std::move(*problem), id, out.config.state_dir);
-  out.model_source = "provider " + provider->provider.name + " (" + provider->chosen_by + ")" +
-                     (provider->key_source.empty() ? ", no key" : ", key from " + provider->key_source);
+  out.spec = plan_race(x.values, *models, std::move(*stage), std::move(*problem), id, out.config.state_dir);
+  const auto& first = models->first;
+  out.model_source = "provider " + first.provider.name + " (" + first.chosen_by + ")" +
+                     (first.key_source.empty() ? ", no key" : ", key from " + first.key_source);
   out.config.problem = out.spec.problem;
   set_events(x, out);
-  out.config.providers.push_back(std::move(provider->provider));
+  out.config.providers = providers_of(*models);
+  if (auto failed = set_budgets(x, out)) {
+    return failed;
+  }
   return out;
 }
 

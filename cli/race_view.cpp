@@ -70,6 +70,7 @@ void race_view::on(const race_started& x) {
   race.version = x.version;
   race.workers = static_cast<std::uint32_t>(x.spec.workers.size());
   race.rounds = x.spec.rounds;
+  race.budget = x.spec.budget;
   race.started_us = now_us_;
   for (const auto& spec : x.spec.workers) {
     auto& row = record_.workers.emplace_back();
@@ -119,11 +120,18 @@ void race_view::on(const prompt_sent& x) {
 void race_view::on(const reply_delta&) {}
 
 void race_view::on(const reply_ended& x) {
+  if (!x.is_known) {
+    record_.race.cost += x.cost;
+    record_.race.reserved_cost += x.basis == charge_basis::reserved ? x.cost : 0;
+  }
+  record_.race.lost_in_flight += x.lost_in_flight;
   is_budget_spent_ = is_budget_spent_ || x.outcome == llm_outcome::budget_exhausted;
   if (auto* row = find(x.worker)) {
     ++row->llm_calls;
     row->input_tokens += x.usage.input_tokens.value_or(0);
     row->output_tokens += x.usage.output_tokens.value_or(0);
+    row->cost += x.cost;
+    row->lost_in_flight += x.lost_in_flight;
     last_replies_[static_cast<std::size_t>(row - record_.workers.data())] = x.text;
   }
   if (!has_text(x.outcome)) {
@@ -245,6 +253,9 @@ void race_view::on(const race_ended& x) {
   race.llm_calls = x.llm_calls;
   race.evaluations = x.evaluations;
   race.runners_up = x.runners_up;
+  race.cost = x.cost;
+  race.reserved_cost = x.reserved_cost;
+  race.lost_in_flight = x.lost_in_flight;
   for (const auto& node : x.unconfirmed_nodes) {
     race.unconfirmed_nodes.push_back(node.text);
   }

@@ -23,14 +23,6 @@ wide product(std::uint64_t tokens, nano_units price) {
 
 }  // namespace
 
-const token_prices* prices_of(const provider_config& provider, const std::string& model) {
-  auto it = provider.prices.find(model);
-  if (it == provider.prices.end()) {
-    it = provider.prices.find("*");
-  }
-  return it == provider.prices.end() ? nullptr : &it->second;
-}
-
 std::string price_digest(const token_prices* prices, const std::string& currency) {
   return prices == nullptr ? std::string{}
                            : sha256_hex(currency + "/" + std::to_string(prices->input) + "/" +

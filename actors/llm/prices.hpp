@@ -13,7 +13,13 @@
 namespace regatta {
 
 /// Of this model, else of `*`; null: unknown.
-const token_prices* prices_of(const provider_config& provider, const std::string& model);
+inline const token_prices* prices_of(const provider_config& provider, const std::string& model) {
+  auto it = provider.prices.find(model);
+  if (it == provider.prices.end()) {
+    it = provider.prices.find("*");
+  }
+  return it == provider.prices.end() ? nullptr : &it->second;
+}
 
 /// Names a price in the ledger: SHA-256 over currency and numbers. Empty without one.
 std::string price_digest(const token_prices* prices, const std::string& currency);

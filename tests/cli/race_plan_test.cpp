@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_SUITE(race_plans)
 BOOST_AUTO_TEST_CASE(workers_take_models_temperatures_seeds_and_variants_in_turn) {
   const auto values =
       values_of({{"workers", {"5"}}, {"models", {"a,b"}}, {"temperature", {"0,0.5,1"}}, {"seed", {"7"}}});
-  const auto workers = plan_workers(values, replay(), 4);
+  const auto workers = plan_workers(values, {replay(), {}}, 4);
   BOOST_REQUIRE(workers.size() == 5U);
   BOOST_TEST(workers[0].worker.text == "worker_01");
   BOOST_TEST(workers[4].number == 5U);
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_race_is_made_of_its_settings) {
                                  {"limit-memory", {"1GiB"}}});
   stage_spec stage;
   stage.variants = {"v1", "v2"};
-  const auto spec = plan_race(values, replay(), stage, {}, race_id{"run_x"}, "/s");
+  const auto spec = plan_race(values, {replay(), {}}, stage, {}, race_id{"run_x"}, "/s");
   BOOST_TEST(spec.rounds == 3U);
   BOOST_TEST(spec.limits.wall.count() == 7'000);
   BOOST_TEST(spec.limits.memory == GiB);
