@@ -149,8 +149,9 @@ caf::error embedded::parts::open_sinks() {
     const auto& source = config.events_source;
     // An address that the user chose is the user's to mend.
     return source.empty() ? published.error()
-                          : fail(ec::invalid_config, source + ": " + text_of(published.error()) +
-                                                         ", allowed: an address that can be bound, off");
+                          : fail(ec::invalid_config, source + ": got \"" + config.events_endpoint + "\" (" +
+                                                         text_of(published.error()) +
+                                                         "), allowed: an address that can be bound, off");
   }
   endpoint = published->endpoint;
   sinks.push_back(published->sink);
