@@ -141,6 +141,10 @@ void gateway_rules::end_try(llm_call& call, try_result result, try_reach reach, 
 retry_decision gateway_rules::decide(llm_call& call, const try_result& result, try_reach reach, moment now) {
   auto& desk = desk_of(call);
   auto& queue = desk.queue;
+  if (desk.player) {
+    // A recorded failure is what was recorded; playing it again would be the same.
+    return {};
+  }
   failed_try failed;
   failed.outcome = result.outcome;
   failed.http_status = result.http_status;

@@ -188,6 +188,21 @@ BOOST_AUTO_TEST_CASE(a_replay_answers_in_order_and_says_whom_it_waits_for) {
   BOOST_TEST(gateway.ended.at(2).text == "two");
 }
 
+BOOST_AUTO_TEST_CASE(a_recorded_failure_is_played_once) {
+  recording source;
+  auto failed = recorded(1, "");
+  failed.deltas.clear();
+  failed.error = llm_outcome::overloaded;
+  source.replies.emplace(failed.key, failed);
+  one_gateway gateway{{replay_provider()}, {{"replayed", source}}};
+  gateway.provider = "replayed";
+  gateway.ask(1);
+  gateway.advance(60s);
+  BOOST_REQUIRE(gateway.ended.size() == 1U);
+  BOOST_TEST(gateway.ended[0].outcome == llm_outcome::overloaded);
+  BOOST_TEST(gateway.ended[0].tries == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_worker_that_asks_elsewhere_is_not_waited_for) {
   recording source;
   for (const auto& x : {recorded(1, "one"), recorded(2, "two")}) {
