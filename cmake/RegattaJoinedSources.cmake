@@ -23,6 +23,6 @@ regatta_compile_alone(regatta_cli account_codec.cpp config.cpp provider_keys.cpp
 regatta_compile_alone(regatta_node source_checker.cpp)
 regatta_compile_alone(regatta_store store.cpp)
 regatta_compile_alone(llm_test nothing_test.cpp retry_test.cpp)
-regatta_compile_alone(node_unit_test check_desk_test.cpp lease_table_test.cpp)
+regatta_compile_alone(node_unit_test check_desk_test.cpp lease_table_test.cpp run_book_test.cpp)
 regatta_compile_alone(coordinator_test race_resume_test.cpp)
 regatta_compile_alone(regatta resume_command.cpp)
