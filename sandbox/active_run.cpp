@@ -109,7 +109,7 @@ void active_run::drain_output() {
   }
 }
 
-void active_run::write_input(std::string bytes) {
+void active_run::write_input(const std::string& bytes) {
   if (!in) {
     return;
   }

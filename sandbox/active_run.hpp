@@ -40,7 +40,7 @@ public:
   void read_output(int which);
   /// After the tree's end: what is still in the pipes.
   void drain_output();
-  void write_input(std::string bytes);
+  void write_input(const std::string& bytes);
   void flush_input();
   /// All records that have come.
   void read_records();

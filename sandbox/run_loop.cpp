@@ -171,7 +171,7 @@ void run_loop::take_inbox() {
     if (item.run) {
       launch(std::move(item.run));
     } else if (const auto found = runs_.find(item.to); found != runs_.end()) {
-      found->second->write_input(std::move(item.bytes));
+      found->second->write_input(item.bytes);
     }
   }
 }
