@@ -2,11 +2,13 @@
 #include "coordinator/race.hpp"
 
 #include "actors/wake_timer.hpp"
+#include "coordinator/event_gate.hpp"
 #include "messages/limits.hpp"
 
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <limits>
 #include <optional>
 
 namespace regatta {
@@ -20,6 +22,7 @@ struct race_state {
   static inline const char* name = "race";
   race_config config;
   std::optional<race_rules> rules;
+  event_gate gate;
   wake_timer timer;
 };
 using race_pointer = race_shell::stateful_pointer<race_state>;
@@ -52,11 +55,30 @@ void order(race_pointer self, const node_actor& node, const node_id& id, const c
           });
 }
 
+void tell(race_pointer self, const std::vector<event>& told) {
+  for (const auto& x : told) {
+    for (const auto& sink : self->state.config.sinks) {
+      self->send(sink, x);
+    }
+  }
+}
+
+void ask_for_commit(race_pointer self) {
+  const auto seq = self->state.gate.next_commit();
+  if (!seq) {
+    return;
+  }
+  const auto on_answer = [=] {
+    tell(self, self->state.gate.on_answer(*seq));
+    ask_for_commit(self);
+  };
+  self->request(self->state.config.store, commit_timeout, commit{self->state.config.rules.spec.race, *seq})
+      .then([=](const committed&) { on_answer(); }, [=](const caf::error&) { on_answer(); });
+}
+
 void perform(race_pointer self, const event& x) {
   self->send(self->state.config.store, x);
-  for (const auto& sink : self->state.config.sinks) {
-    self->send(sink, x);
-  }
+  tell(self, self->state.gate.on_event(x));
 }
 
 void perform(race_pointer self, const node_order& x) {
@@ -88,7 +110,13 @@ void perform(race_pointer self, const forget_race& x) {
   self->send(self->state.config.registry, x);
 }
 
+/// Whatever is still held back: it is on disk by now, or never will be.
+void tell_the_rest(race_pointer self) {
+  tell(self, self->state.gate.on_answer(std::numeric_limits<std::uint64_t>::max()));
+}
+
 void close(race_pointer self, race_closed closed) {
+  tell_the_rest(self);
   for (const auto& sink : self->state.config.sinks) {
     self->send(sink, closed);
   }
@@ -111,6 +139,7 @@ void flush(race_pointer self) {
   for (const auto& effect : self->state.rules->take_effects()) {
     std::visit([&](const auto& x) { perform(self, x); }, effect);
   }
+  ask_for_commit(self);
   self->state.timer.arm(self, self->state.rules->deadline());
 }
 
@@ -143,6 +172,7 @@ void on_exit(race_pointer self, const caf::exit_msg& msg) {
       perform(self, *x);
     }
   }
+  tell_the_rest(self);
   self->quit(msg.reason);
 }
 
