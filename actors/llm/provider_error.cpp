@@ -38,8 +38,12 @@ bool says_spent(const provider_error& error) {
          has_any(lower(error.message), {"credit balance is too low"});
 }
 
-bool says_filtered(const std::string& words) {
-  return has_any(words, {"content_filter", "content_policy", "contentpolicyviolation"});
+/// LiteLLM and Azure say it in the message only.
+bool says_filtered(const provider_error& error) {
+  return has_any(lower(error.code + " " + error.type),
+                 {"content_filter", "content_policy", "contentpolicyviolation"}) ||
+         has_any(lower(error.message),
+                 {"contentpolicyviolationerror", "content_filter_policy", "content management policy"});
 }
 
 llm_outcome by_client_status(std::uint32_t status, const provider_error& error) {
@@ -64,7 +68,7 @@ llm_outcome by_client_status(std::uint32_t status, const provider_error& error) 
       }
       [[fallthrough]];
     default:
-      return says_filtered(words) ? llm_outcome::refused : llm_outcome::bad_request;
+      return says_filtered(error) ? llm_outcome::refused : llm_outcome::bad_request;
   }
 }
 

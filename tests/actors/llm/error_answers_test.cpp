@@ -24,6 +24,10 @@ BOOST_AUTO_TEST_CASE(the_status_counts_first) {
   BOOST_TEST(outcome(400, R"({"error":{"code":400,"type":"BadRequestError"}})") == llm_outcome::bad_request);
   BOOST_TEST(outcome(400, R"({"error":{"code":"400","message":"litellm.ContextWindowExceededError: x"}})") ==
              llm_outcome::context_too_long);
+  BOOST_TEST(outcome(400, R"({"error":{"code":"400","message":"litellm.ContentPolicyViolationError: x"}})") ==
+             llm_outcome::refused);
+  BOOST_TEST(outcome(400, R"({"error":{"code":"content_filter"}})") == llm_outcome::refused);
+  BOOST_TEST(outcome(400, R"({"error":{"type":"budget_exceeded","code":"400"}})") == llm_outcome::quota_exhausted);
   BOOST_TEST(outcome(404, "") == llm_outcome::bad_request);
   BOOST_TEST(outcome(408, R"({"error":{"type":"invalid_request_error"}})") == llm_outcome::overloaded);
   BOOST_TEST(outcome(529, "busy") == llm_outcome::overloaded);
