@@ -4,7 +4,7 @@
 #include "cli/control_socket.hpp"
 #include "cli/log.hpp"
 #include "cli/race_display.hpp"
-#include "cli/race_setup.hpp"
+#include "cli/race_run.hpp"
 #include "cli/run_claim.hpp"
 #include "cli/terminal_text.hpp"
 #include "messages/error.hpp"
@@ -27,6 +27,11 @@ using clock = std::chrono::steady_clock;
 /// How often a live display moves although nothing happens: its clock runs.
 constexpr int redraw_ms = 100;
 
+std::int64_t utc_now_us() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
+}
+
 class race_run {
 public:
   race_run(const session& x, race_setup setup, streams to)
@@ -40,7 +45,11 @@ public:
                  to.out,
                  to.err,
                  start_},
-        state_dir_{setup_.config.state_dir} {}
+        state_dir_{setup_.config.state_dir} {
+    if (setup_.resumed) {
+      view_.begin_at(*setup_.resumed, utc_now_us());
+    }
+  }
 
   exit_code run(signal_watch& signals) {
     const auto race = setup_.spec.race;
@@ -72,6 +81,9 @@ private:
   }
 
   caf::error start(embedded& house) {
+    if (setup_.resumed) {
+      return resume(house, *setup_.resumed);
+    }
     if (auto failed = claim_run_folder(setup_.spec.run_dir)) {
       return failed;
     }
@@ -80,6 +92,14 @@ private:
       ::rmdir(setup_.spec.run_dir.c_str());
     }
     return failed;
+  }
+
+  /// The record may be half an hour old by now: whoever has gone on meanwhile keeps the race.
+  caf::error resume(embedded& house, race_standing_record& from) {
+    if (auto failed = claim_race(state_dir_, setup_.spec.race, utc_now_us(), from.standing.last_seq)) {
+      return failed;
+    }
+    return house.start(setup_.spec, std::move(from.standing));
   }
 
   /// Until the race is closed, or the coordinator is gone.
@@ -148,9 +168,25 @@ private:
       log_warning("not everything is on disk: " + clean_line(closed_->commit_failure));
     }
     if (!is_json_) {
-      to_.out.write(account_text(view_.record(), {}));
+      to_.out.write(account_text(record(), {}));
+      if (setup_.resumed) {
+        to_.out.write(view_.reuse_line());
+      }
     }
     return exit_code_of(*closed_, view_.is_budget_spent());
+  }
+
+  /// Of a resumed race this process has seen only a part.
+  race_record record() const {
+    if (setup_.resumed) {
+      auto store = store_reader::open(state_dir_);
+      auto whole = store ? store->load_race(setup_.spec.race) : caf::expected<race_record>{store.error()};
+      if (whole) {
+        return std::move(*whole);
+      }
+      log_warning("the whole account: " + clean_line(text_of(whole.error())));
+    }
+    return view_.record();
   }
 
   race_setup setup_;
@@ -168,6 +204,13 @@ private:
 
 }  // namespace
 
+exit_code run_to_its_end(const session& x, race_setup setup, signal_watch& signals, streams to) {
+  for (const auto& text : setup.warnings) {
+    log_warning(clean_line(text));
+  }
+  return race_run{x, std::move(setup), to}.run(signals);
+}
+
 exit_code run_race(const session& x, signal_watch& signals, streams to) {
   auto setup = prepare_race(x);
   if (!setup) {
@@ -175,10 +218,7 @@ exit_code run_race(const session& x, signal_watch& signals, streams to) {
   }
   log_info("race " + setup->spec.race.text + ", " + setup->model_source);
   log_info("candidates run under " + setup->python_text);
-  for (const auto& text : setup->warnings) {
-    log_warning(clean_line(text));
-  }
-  return race_run{x, std::move(*setup), to}.run(signals);
+  return run_to_its_end(x, std::move(*setup), signals, to);
 }
 
 }  // namespace regatta::cli

@@ -4,7 +4,7 @@
 #include "actors/llm/provider_check.hpp"
 #include "actors/prompts.hpp"
 #include "cli/budgets.hpp"
-#include "cli/race_models.hpp"
+#include "cli/providers.hpp"
 #include "cli/python_discovery.hpp"
 #include "cli/race_plan.hpp"
 #include "cli/run_claim.hpp"
@@ -46,27 +46,6 @@ std::map<std::string, std::string> own_environment() {
     out[name] = value.value;
   }
   return out;
-}
-
-caf::expected<race_models> find_models(const session& x) {
-  auto out = choose_models(x.values, x.files, x.env);
-  if (out) {
-    for (const auto& provider : providers_of(*out)) {
-      if (auto failed = check_provider(provider)) {
-        // A recording that cannot be read, a program that is not there: named by the user, so theirs to mend.
-        return fail(ec::invalid_config, text_of(failed));
-      }
-    }
-  }
-  return out;
-}
-
-caf::error set_budgets(const session& x, race_setup& out) {
-  const auto limits = budgets_of(x.values);
-  out.config.process_budget = limits.process;
-  out.config.day_budget = limits.day;
-  auto good = check_prices(limits, out.spec.workers, out.config.providers);
-  return good ? caf::error{} : good.error();
 }
 
 caf::error find_python(const session& x, race_setup& out) {
@@ -138,6 +117,39 @@ void set_sandbox(const session& x, race_setup& out) {
   }
 }
 
+}  // namespace
+
+caf::expected<provider_choice> find_provider(const session& x) {
+  auto out = choose_provider(x.values, x.files, x.env);
+  if (out) {
+    if (auto failed = check_provider(out->provider)) {
+      // A recording that cannot be read, a program that is not there: named by the user, so theirs to mend.
+      return fail(ec::invalid_config, text_of(failed));
+    }
+  }
+  return out;
+}
+
+caf::expected<race_models> find_models(const session& x) {
+  auto out = choose_models(x.values, x.files, x.env);
+  if (out) {
+    for (const auto& provider : providers_of(*out)) {
+      if (auto failed = check_provider(provider)) {
+        return fail(ec::invalid_config, text_of(failed));
+      }
+    }
+  }
+  return out;
+}
+
+caf::error set_budgets(const session& x, race_setup& out) {
+  const auto limits = budgets_of(x.values);
+  out.config.process_budget = limits.process;
+  out.config.day_budget = limits.day;
+  auto good = check_prices(limits, out.spec.workers, out.config.providers);
+  return good ? caf::error{} : good.error();
+}
+
 void set_events(const session& x, race_setup& out) {
   const auto given = x.values.text("events");
   const auto folder = value_of(x.env, "XDG_RUNTIME_DIR");
@@ -152,7 +164,21 @@ void set_events(const session& x, race_setup& out) {
   out.config.events_source = given.empty() ? "" : x.values.at("events").source;
 }
 
-}  // namespace
+caf::error prepare_host(const session& x, race_setup& out) {
+  out.config.state_dir = state_dir_of(x);
+  out.config.host_environment = own_environment();
+  out.config.node = node_id{host_name()};
+  if (auto failed = find_python(x, out)) {
+    return failed;
+  }
+  if (auto failed = find_devices(x, out)) {
+    return failed;
+  }
+  set_sandbox(x, out);
+  std::random_device random;
+  out.config.seed = (std::uint64_t{random()} << 32) | random();
+  return {};
+}
 
 caf::expected<race_setup> prepare_race(const session& x) {
   race_setup out;
@@ -172,18 +198,10 @@ caf::expected<race_setup> prepare_race(const session& x) {
   if (!stage) {
     return fail(ec::invalid_config, x.values.at("stage").source + ": " + text_of(stage.error()));
   }
-  out.config.state_dir = state_dir_of(x);
-  out.config.host_environment = own_environment();
-  out.config.node = node_id{host_name()};
-  if (auto failed = find_python(x, out)) {
+  if (auto failed = prepare_host(x, out)) {
     return failed;
   }
-  if (auto failed = find_devices(x, out)) {
-    return failed;
-  }
-  set_sandbox(x, out);
   std::random_device random;
-  out.config.seed = (std::uint64_t{random()} << 32) | random();
   const auto id =
       unused_run_id(out.config.state_dir, [&] { return make_run_id(std::chrono::system_clock::now(), random()); });
   out.spec = plan_race(x.values, *models, std::move(*stage), std::move(*problem), id, out.config.state_dir);

@@ -20,6 +20,28 @@ std::string verdict_line(const evaluation& x) {
   return reason.empty() || x.outcome == outcome::exited ? out : out + ": " + reason;
 }
 
+void race_view::begin_at(const race_standing_record& from, std::int64_t now_us) {
+  apply(event{1, from.standing.last_seq, now_us, from.spec.race, race_started{from.spec, from.version}});
+  for (const auto& x : from.standing.workers) {
+    if (auto* row = find(x.worker)) {
+      row->round = std::min(x.progress.round, from.spec.rounds);
+      row->starts = x.starts;
+    }
+    if (x.has_ended) {
+      on(worker_finished{x.worker, x.starts, x.end, x.reason});
+    }
+  }
+}
+
+std::string race_view::reuse_line() const {
+  const auto counted = [](std::uint32_t n, const char* one, const char* many) {
+    return std::to_string(n) + " " + (n == 1 ? one : many);
+  };
+  return "Resumed: " + counted(former_evaluations_, "evaluation was", "evaluations were") + " on record, " +
+         counted(known_replies_, "paid reply", "paid replies") + " taken from the ledger, " +
+         counted(lost_calls_, "call", "calls") + " lost in flight\n";
+}
+
 void race_view::apply(const event& x) {
   now_us_ = x.at_us;
   record_.race.last_seq = x.seq;
@@ -120,6 +142,7 @@ void race_view::on(const prompt_sent& x) {
 void race_view::on(const reply_delta&) {}
 
 void race_view::on(const reply_ended& x) {
+  known_replies_ += x.is_known ? 1 : 0;
   if (!x.is_known) {
     record_.race.cost += x.cost;
     record_.race.reserved_cost += x.basis == charge_basis::reserved ? x.cost : 0;
@@ -236,6 +259,7 @@ void race_view::on(const race_cancelled&) {
 
 void race_view::on(const race_resumed& x) {
   record_.race.rounds = x.rounds;
+  former_evaluations_ = x.evaluations;
   is_stopping_ = false;
 }
 
@@ -256,6 +280,7 @@ void race_view::on(const race_ended& x) {
   race.cost = x.cost;
   race.reserved_cost = x.reserved_cost;
   race.lost_in_flight = x.lost_in_flight;
+  lost_calls_ = x.lost_in_flight;
   for (const auto& node : x.unconfirmed_nodes) {
     race.unconfirmed_nodes.push_back(node.text);
   }

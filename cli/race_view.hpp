@@ -3,6 +3,7 @@
 /// RACE VIEW: what a race's events have said so far. Progress display and account read it and nothing else. Pure.
 #pragma once
 
+#include "actors/race_standing.hpp"
 #include "actors/store_reader.hpp"
 #include "messages/event.hpp"
 #include "messages/race_control.hpp"
@@ -15,6 +16,8 @@ namespace regatta::cli {
 
 class race_view {
 public:
+  /// Before the first event of a race that is taken up again: what the former processes had reached.
+  void begin_at(const race_standing_record& from, std::int64_t now_us);
   void apply(const event& x);
   void apply(const race_closed& x);
 
@@ -27,6 +30,8 @@ public:
   bool is_budget_spent() const { return is_budget_spent_; }
   /// Short words on the worker's last evaluation or failure; cleaned.
   const std::string& last_word(std::size_t worker_index) const { return last_words_[worker_index]; }
+  /// One line for the account of a race that was taken up again: what did not have to be paid or run anew.
+  std::string reuse_line() const;
   /// The winner's last reply.
   const std::string& winning_reply() const { return winning_reply_; }
 
@@ -57,6 +62,9 @@ private:
   std::vector<std::string> last_replies_;
   std::string winning_reply_;
   std::int64_t now_us_ = 0;
+  std::uint32_t known_replies_ = 0;
+  std::uint32_t lost_calls_ = 0;
+  std::uint32_t former_evaluations_ = 0;
   bool is_stopping_ = false;
   bool is_budget_spent_ = false;
 };
