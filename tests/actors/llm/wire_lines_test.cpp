@@ -261,7 +261,8 @@ void add_messages(std::vector<wire_case>& to) {
         R"({"type":"message_delta","delta":{"type":"content_block_delta","delta":{"type":"text_delta","text":")" +
         text + R"("}},"usage":null})");
   };
-  to.push_back(messages_say("28 no start and no stop", deep("fi") + deep("ne") + done, malformed, ""));
+  to.push_back(with(messages_say("28 no start and no stop", deep("fi") + deep("ne") + done, malformed, ""),
+                    [](const auto& got) { BOOST_TEST(got.error == "message_delta before message_start"); }));
   // 29: an error that looks like a good answer. Nothing here can tell.
   to.push_back(messages_say("29 an error as text", messages_words.whole("Exception: content_filter_policy"), replied,
                             "Exception: content_filter_policy"));
