@@ -99,6 +99,7 @@ public:
 
   void hand_out(const exchange_sink& sink) {
     if (head_.is_whole() && !std::exchange(is_head_told_, true)) {
+      drop_sent_body();
       sink(exchange_head{id_, head_.status(), head_.take_headers()});
     }
     if (pending_.empty()) {
@@ -153,6 +154,16 @@ public:
   }
 
 private:
+  /// A stream lives for minutes after its prompt was sent, and a prompt is as large as all else that it needs. Once it
+  /// is answered nothing is sent a second time; a server that answers early still has the rest coming.
+  void drop_sent_body() {
+    curl_off_t sent = 0;
+    curl_easy_getinfo(easy_, CURLINFO_SIZE_UPLOAD_T, &sent);
+    if (sent == static_cast<curl_off_t>(request_.body.size())) {
+      std::string{}.swap(request_.body);
+    }
+  }
+
   void set_target() {
     for (const auto& [name, value] : request_.headers) {
       header_lines_ = curl_slist_append(header_lines_, (name + ": " + value).c_str());
