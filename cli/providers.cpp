@@ -118,7 +118,8 @@ caf::expected<provider_choice> choose_provider(const settings& values, const std
   }
   const auto& model = values.at("model");
   // OPENAI_MODEL speaks of OpenAI, not of another provider.
-  const bool is_openai = is_built_in(provider.name) && provider.kind <= provider_kind::chat;
+  const bool is_openai = is_built_in(provider.name) &&
+                         (provider.kind == provider_kind::responses || provider.kind == provider_kind::chat);
   const bool is_foreign = model.source.starts_with("OPENAI_") && !is_openai;
   if (!model.values.empty() && !is_foreign) {
     out->model = model.values.front();

@@ -132,6 +132,17 @@ BOOST_AUTO_TEST_CASE(a_reset_on_a_kept_connection_is_asked_again_on_a_new_one) {
   BOOST_TEST(!t.server.wait_for({"answered", call(3)}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_kept_connection_that_is_closed_for_idleness_costs_no_exchange) {
+  // uvicorn does so after 5 s; here the closing and the next request meet again and again.
+  one_transport t{R"({"rules": [{"idle_close_ms": 1, "steps": [{"text": "answer"}]}]})"};
+  REGATTA_NEEDS(t.server.is_running(), "imposter");
+  for (exchange_id id = 1; id <= 20; ++id) {
+    t.http.start(id, t.request());
+    BOOST_TEST((t.end_of(id).how == exchange_end::complete));
+    BOOST_TEST(t.body_of(id) == "answer");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_reset_on_a_new_connection_is_not) {
   one_transport t{R"({"rules": [{"times": 1, "before": [{"reset": true}]}, {"steps": [{"text": "second"}]}]})"};
   REGATTA_NEEDS(t.server.is_running(), "imposter");
