@@ -54,7 +54,7 @@ constexpr std::array table = {
                  "What kernels are written for", choices("cuda")},
 
     option_entry{"provider", "", "llm.provider", "", "", "NAME", "Models",
-                 "openai (Responses), chat (Chat Completions), or a [providers.NAME] table", text_rule},
+                 "openai (Responses), chat (Chat Completions), anthropic, relay, or a [providers.NAME] table", text_rule},
     option_entry{"model", "", "llm.model", "OPENAI_MODEL", "", "NAME", "Models", "Model of every worker", text_rule},
     option_entry{"models", "", "llm.models", "", "", "LIST", "Models",
                  "Several models; workers take them in turn (comma-separated)", text_rule, true, true},
