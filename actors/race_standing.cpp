@@ -203,6 +203,13 @@ caf::error claim_race(const std::string& state_dir, const race_id& race, std::in
   const auto owned = read_owner(db, race);
   const auto me = this_process();
   auto error = owned ? caf::error{} : owned.error();
+  bool is_whole = false;
+  error = error ? error
+                : db.each("SELECT EXISTS(SELECT 1 FROM events WHERE race_id = ? AND kind = 'race_started')",
+                          [&](result_row& row) { row.read(is_whole); }, race);
+  if (!error && !is_whole) {
+    error = fail(ec::refused, race.text + " is being removed");
+  }
   if (!error && owned->ended_us == 0 && !is_mine(owned->owner, me) && is_alive(owned->owner, now_us)) {
     error = fail(ec::refused, race.text + " is run by " + describe_owner(owned->owner, now_us));
   }

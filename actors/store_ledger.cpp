@@ -4,7 +4,6 @@
 #include "messages/error.hpp"
 
 #include <array>
-#include <map>
 
 namespace regatta {
 
@@ -32,20 +31,6 @@ prompt_ended read_known(result_row& row, const open_call& x) {
 }
 
 }  // namespace
-
-template <class... Ts>
-caf::expected<std::vector<store_ledger::open_row>> store_ledger::open_rows(database& db, std::string_view sql,
-                                                                           const Ts&... xs) {
-  std::vector<open_row> out;
-  const auto use = [&](result_row& row) {
-    auto& x = out.emplace_back();
-    row.read(x.call, x.process, x.race, x.day, x.reserved, x.reserved_tokens);
-  };
-  if (auto error = db.each(sql, use, xs...)) {
-    return error;
-  }
-  return out;
-}
 
 caf::expected<std::int64_t> store_ledger::my_process(database& db) {
   // Asked for every time: a transaction that was rolled back took a new row with it.
@@ -199,6 +184,22 @@ caf::expected<call_opened> store_ledger::open(database& db, const open_call& x, 
   return call_opened{*call, std::nullopt, lost->count, lost->cost};
 }
 
+caf::error store_ledger::write_end(database& db, const close_call& x, std::int64_t now_us) {
+  const auto& end = x.ended;
+  const auto& usage = end.usage;
+  const auto count = [](const std::optional<std::uint64_t>& n) {
+    return n ? std::optional{bounded(*n)} : std::nullopt;
+  };
+  return db.execute(
+      "UPDATE llm_calls SET closed_us = ?, outcome = ?, reply = ?, finish_reason = ?, response_id = ?, error = ?, "
+      "http_status = ?, tries = ?, input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, "
+      "first_text_ms = ?, elapsed_ms = ?, cost = ?, basis = ?, charged_tokens = ?, is_answer = ? WHERE call = ?",
+      now_us, end.outcome, end.text, end.finish_reason, end.response_id, end.error, end.http_status, end.tries,
+      count(usage.input_tokens), count(usage.output_tokens), count(usage.reasoning_tokens),
+      count(usage.cached_tokens), end.first_text, end.elapsed, bounded(end.cost), end.basis,
+      bounded(end.charged_tokens), x.is_answer, x.call);
+}
+
 caf::expected<call_closed> store_ledger::close(database& db, const close_call& x, std::int64_t now_us) {
   const auto process = my_process(db);
   if (!process) {
@@ -224,22 +225,11 @@ caf::expected<call_closed> store_ledger::close(database& db, const close_call& x
   if (is_closed) {
     return call_closed{x.call};
   }
-  const auto& end = x.ended;
-  const auto& usage = end.usage;
-  const auto count = [](const std::optional<std::uint64_t>& n) {
-    return n ? std::optional{bounded(*n)} : std::nullopt;
-  };
-  const auto cost = bounded(end.cost);
-  const auto tokens = bounded(end.charged_tokens);
-  if (auto error = db.execute(
-          "UPDATE llm_calls SET closed_us = ?, outcome = ?, reply = ?, finish_reason = ?, response_id = ?, error = ?, "
-          "http_status = ?, tries = ?, input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, "
-          "first_text_ms = ?, elapsed_ms = ?, cost = ?, basis = ?, charged_tokens = ?, is_answer = ? WHERE call = ?",
-          now_us, end.outcome, end.text, end.finish_reason, end.response_id, end.error, end.http_status, end.tries,
-          count(usage.input_tokens), count(usage.output_tokens), count(usage.reasoning_tokens),
-          count(usage.cached_tokens), end.first_text, end.elapsed, cost, end.basis, tokens, x.is_answer, x.call)) {
+  if (auto error = write_end(db, x, now_us)) {
     return error;
   }
+  const auto cost = bounded(x.ended.cost);
+  const auto tokens = bounded(x.ended.charged_tokens);
   if (auto error = book(db, *row, {0, cost, tokens, -1, -row->reserved, -row->reserved_tokens})) {
     return error;
   }
@@ -258,102 +248,6 @@ ledger_answer store_ledger::answer(database& db, const ledger_question& x, std::
         }
       },
       x);
-}
-
-caf::error store_ledger::settle_lost(database& db, const open_row& row, std::int64_t now_us) {
-  if (auto error = db.execute("UPDATE llm_calls SET closed_us = ?, outcome = ?, cost = reserved, basis = ?, "
-                              "charged_tokens = reserved_tokens, error = 'its process ended before it did' "
-                              "WHERE call = ?",
-                              now_us, llm_outcome::lost_in_flight,
-                              row.reserved > 0 || row.reserved_tokens > 0 ? charge_basis::reserved : charge_basis::none,
-                              row.call)) {
-    return error;
-  }
-  return book(db, row, {0, row.reserved, row.reserved_tokens, -1, -row.reserved, -row.reserved_tokens});
-}
-
-caf::expected<bool> store_ledger::is_gone(database& db, std::int64_t process) {
-  store_owner owner;
-  const auto use = [&](result_row& row) { row.read(owner.pid, owner.start_ticks, owner.boot_id, owner.host); };
-  if (auto error = db.each("SELECT pid, start_ticks, boot_id, host FROM processes WHERE process_id = ?", use,
-                           process)) {
-    return error;
-  }
-  return !may_be_alive(owner);
-}
-
-caf::expected<store_ledger::lost_calls> store_ledger::settle_key(database& db, const open_call& x,
-                                                                 std::int64_t now_us) {
-  const auto rows = open_rows(db,
-                              "SELECT call, process_id, race_id, day, reserved, reserved_tokens FROM llm_calls "
-                              "WHERE race_id = ? AND worker_id = ? AND round = ? AND attempt = ? AND closed_us IS NULL",
-                              x.race, x.worker, x.round, x.attempt);
-  if (!rows) {
-    return rows.error();
-  }
-  lost_calls out;
-  for (const auto& row : *rows) {
-    const auto gone = is_gone(db, row.process);
-    if (!gone) {
-      return gone.error();
-    }
-    if (!*gone) {
-      continue;
-    }
-    if (auto error = settle_lost(db, row, now_us)) {
-      return error;
-    }
-    ++out.count;
-    out.cost = bounded_sum(out.cost, row.reserved);
-  }
-  return out;
-}
-
-caf::error store_ledger::settle_dead(database& db, std::int64_t now_us) {
-  searched_us_ = now_us;
-  const auto rows = open_rows(db, "SELECT call, process_id, race_id, day, reserved, reserved_tokens FROM llm_calls "
-                                  "WHERE closed_us IS NULL");
-  if (!rows) {
-    return rows.error();
-  }
-  std::map<std::int64_t, bool> gone;
-  for (const auto& row : *rows) {
-    auto it = gone.find(row.process);
-    if (it == gone.end()) {
-      const auto x = is_gone(db, row.process);
-      if (!x) {
-        return x.error();
-      }
-      it = gone.emplace(row.process, *x).first;
-    }
-    if (!it->second) {
-      continue;
-    }
-    if (auto error = settle_lost(db, row, now_us)) {
-      return error;
-    }
-  }
-  return {};
-}
-
-caf::error store_ledger::settle_race(database& db, const race_id& race, std::int64_t now_us) {
-  const auto process = my_process(db);
-  if (!process) {
-    return process.error();
-  }
-  const auto rows = open_rows(db,
-                              "SELECT call, process_id, race_id, day, reserved, reserved_tokens FROM llm_calls "
-                              "WHERE race_id = ? AND closed_us IS NULL AND process_id <> ?",
-                              race, *process);
-  if (!rows) {
-    return rows.error();
-  }
-  for (const auto& row : *rows) {
-    if (auto error = settle_lost(db, row, now_us)) {
-      return error;
-    }
-  }
-  return {};
 }
 
 }  // namespace regatta

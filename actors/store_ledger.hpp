@@ -65,6 +65,7 @@ private:
   caf::expected<std::int64_t> row_of_same(database& db, const open_call& x, std::int64_t process);
   caf::error check_budgets(database& db, const open_call& x, std::int64_t process, std::int64_t now_us);
   caf::expected<std::uint64_t> insert(database& db, const open_call& x, std::int64_t process, std::int64_t now_us);
+  caf::error write_end(database& db, const close_call& x, std::int64_t now_us);
   caf::expected<lost_calls> settle_key(database& db, const open_call& x, std::int64_t now_us);
   caf::expected<bool> is_gone(database& db, std::int64_t process);
   caf::error settle_lost(database& db, const open_row& row, std::int64_t now_us);

@@ -20,8 +20,8 @@ constexpr std::string_view race_query =
     "WHERE c.race_id = r.race_id)), "
     "coalesce(r.evaluations, (SELECT count(*) FROM evaluations e WHERE e.race_id = r.race_id)), r.runners_up, "
     "coalesce(t.cost, r.cost, 0), "
-    "coalesce((SELECT sum(c.cost) FROM llm_calls c WHERE c.race_id = r.race_id AND c.basis = 'reserved'), "
-    "r.reserved_cost, 0), coalesce(t.reserved, 0), "
+    "coalesce(r.reserved_cost, (SELECT sum(c.cost) FROM llm_calls c WHERE c.race_id = r.race_id "
+    "AND c.basis = 'reserved'), 0), coalesce(t.reserved, 0), "
     "max(coalesce(r.lost_in_flight, 0), (SELECT count(*) FROM llm_calls c WHERE c.race_id = r.race_id "
     "AND c.outcome = 'lost_in_flight')), r.resumes, r.budget_money, r.budget_tokens, "
     "r.last_seq, r.owner_pid, r.owner_start_ticks, "
@@ -80,6 +80,16 @@ llm_call_row read_llm_call(result_row& row) {
            choice.temperature, choice.seed, choice.max_output_tokens, choice.reasoning_effort, x.prompt_digest, x.outcome, x.finish_reason, x.error,
            x.http_status, x.tries, usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens,
            x.sent_us, x.first_text, x.elapsed, x.reserved, x.cost, x.basis, x.charged_tokens, x.is_answer);
+  return x;
+}
+
+reply_row read_reply(result_row& row) {
+  reply_row x;
+  std::string outcome;
+  auto& usage = x.usage;
+  row.read(x.worker, x.round, x.attempt, outcome, x.text, x.finish_reason, x.response_id, x.error, x.http_status,
+           usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens);
+  x.outcome = from_name<llm_outcome>(outcome).value_or(llm_outcome::malformed);
   return x;
 }
 
@@ -202,6 +212,19 @@ caf::expected<race_record> store_reader::load_race(const race_id& race) {
   error = error ? error : read_lists(*db_, out);
   static_cast<void>(db_->script("COMMIT"));
   if (error) {
+    return error;
+  }
+  return out;
+}
+
+caf::expected<std::vector<reply_row>> store_reader::load_replies(const race_id& race) {
+  std::vector<reply_row> out;
+  if (auto error = collect(*db_, out, &read_reply,
+                           "SELECT w.number, c.round, c.attempt, c.outcome, c.reply, c.finish_reason, c.response_id, "
+                           "c.error, c.http_status, c.input_tokens, c.output_tokens, c.reasoning_tokens, "
+                           "c.cached_tokens FROM llm_calls c JOIN workers w USING(race_id, worker_id) "
+                           "WHERE c.race_id = ? AND c.is_answer = 1 ORDER BY c.call",
+                           race)) {
     return error;
   }
   return out;

@@ -161,6 +161,20 @@ struct llm_call_row {
   bool is_answer = false;  ///< The last try of its prompt.
 };
 
+/// What one prompt brought: the last try of it.
+struct reply_row {
+  std::uint32_t worker = 0;  ///< Its number.
+  std::uint32_t round = 0;
+  std::uint32_t attempt = 0;
+  llm_outcome outcome = llm_outcome::replied;
+  std::string text;
+  std::string finish_reason;
+  std::string response_id;
+  std::string error;
+  std::uint32_t http_status = 0;
+  token_usage usage;
+};
+
 /// One race, whole; each list in the order in which things happened (workers by number).
 struct race_record {
   race_row race;
@@ -190,6 +204,10 @@ public:
 
   /// Fails: `ec::unknown_race`.
   caf::expected<race_record> load_race(const race_id& race);
+
+  /// Every answer that a worker of this race has heard, in the order of the ledger. Where a process that died had been
+  /// answered and the next one again, both are there.
+  caf::expected<std::vector<reply_row>> load_replies(const race_id& race);
 
   /// A candidate's source, from any race. Fails: `ec::not_found`.
   caf::expected<std::string> load_candidate(const source_digest& digest);

@@ -17,8 +17,9 @@ namespace {
 
 constexpr nano_units day_limit = 3'000;
 
-child_process spender(const std::string& state, const std::string& race, int seed) {
-  return child_process{"store_ledger_spender", {state, race, std::to_string(day_limit), std::to_string(seed)}};
+child_process spender(const std::string& state, const std::string& race, int seed, int races) {
+  return child_process{"store_ledger_spender",
+                       {state, race, std::to_string(day_limit), std::to_string(seed), std::to_string(races)}};
 }
 
 std::int64_t cost_told(const child_process& x) {
@@ -37,8 +38,8 @@ std::int64_t cost_told(const child_process& x) {
 BOOST_FIXTURE_TEST_SUITE(shared_budgets, state_folder)
 
 BOOST_AUTO_TEST_CASE(field_failures_107_two_processes_never_spend_more_than_the_day_allows_together) {
-  auto first = spender(state, "run_a", 1);
-  auto second = spender(state, "run_b", 2);
+  auto first = spender(state, "run_a", 1, 2);
+  auto second = spender(state, "run_b", 2, 2);
   BOOST_TEST(first.join() == 0, first.said);
   BOOST_TEST(second.join() == 0, second.said);
   const auto told = cost_told(first) + cost_told(second);
@@ -51,7 +52,7 @@ BOOST_AUTO_TEST_CASE(field_failures_107_two_processes_never_spend_more_than_the_
 
 BOOST_AUTO_TEST_CASE(a_killed_process_keeps_what_it_had_reserved_charged) {
   {
-    auto killed = spender(state, "run_a", 1);
+    auto killed = spender(state, "run_a", 1, 1);
     // Polled, as a killed program says nothing.
     const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds{20};
     while (std::chrono::steady_clock::now() < give_up &&
@@ -64,7 +65,7 @@ BOOST_AUTO_TEST_CASE(a_killed_process_keeps_what_it_had_reserved_charged) {
   }
   const auto open = number("SELECT sum(reserved) FROM llm_calls WHERE closed_us IS NULL");
   const auto closed = number("SELECT sum(cost) FROM llm_calls WHERE closed_us IS NOT NULL");
-  auto next = spender(state, "run_b", 2);
+  auto next = spender(state, "run_b", 2, 2);
   BOOST_TEST(next.join() == 0, next.said);
   BOOST_TEST(number("SELECT sum(cost) FROM budget_totals WHERE scope = 'day'") == closed + open + cost_told(next));
   BOOST_TEST(number("SELECT sum(cost) FROM llm_calls WHERE outcome = 'lost_in_flight'") == open);

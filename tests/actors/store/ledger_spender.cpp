@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spends from the day budget of the store at argv[1] for race argv[2] until it is gone; argv[3]: limit, argv[4]: seed.
+// Spends from the day budget of the store at argv[1] for race argv[2] until it is gone; argv[3]: limit, argv[4]: seed, argv[5]: how
+// many races the store must have before it begins.
 // After every answer it looks that no more is spent and reserved than the limit. Prints "spent <calls> <cost>".
 #include "actors/store_schema.hpp"
 #include "actors/store_writer.hpp"
 #include "tests/actors/store/scripted_race.hpp"
+
+#include <poll.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace regatta;
@@ -48,7 +52,7 @@ struct spender {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
+  if (argc != 6) {
     return 2;
   }
   auto opened = open_store(argv[1]);
@@ -64,6 +68,14 @@ int main(int argc, char** argv) {
   if (us.writer->write(race.events, now_us(), refused)) {
     return 1;
   }
+  // The other one must be there, too, or there is nothing to share.
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  for (int races = 0; races < std::atoi(argv[5]) && std::chrono::steady_clock::now() < give_up;) {
+    if (us.eyes->each("SELECT count(*) FROM races", [&](result_row& row) { row.read(races); })) {
+      return 1;
+    }
+    std::this_thread::yield();
+  }
   std::mt19937 random{static_cast<unsigned>(std::atoi(argv[4]))};
   std::vector<std::pair<std::uint64_t, nano_units>> open;
   std::uint64_t calls = 0;
@@ -77,6 +89,8 @@ int main(int argc, char** argv) {
     x.choice = race.spec.workers.front().choice;
     x.reserved = std::uniform_int_distribution<nano_units>{1, 50}(random);
     x.day_budget.money = us.limit;
+    // A model takes longer than that; without it the lock never lies free for long enough to be found so.
+    ::poll(nullptr, 0, 2);
     const auto answer = us.ask(x);
     const auto* got = std::get_if<call_opened>(&answer);
     const auto* no = std::get_if<caf::error>(&answer);

@@ -76,7 +76,15 @@ BOOST_AUTO_TEST_CASE(the_same_question_of_the_same_process_is_one_row) {
   BOOST_REQUIRE(us.ask(end_of(call, llm_outcome::replied, 40)));
   BOOST_REQUIRE(us.ask(end_of(call, llm_outcome::replied, 90)));
   BOOST_TEST(spent("day") == 40, "the first end stands");
+}
+
+BOOST_AUTO_TEST_CASE(a_second_try_is_a_row_of_its_own) {
+  ledger_process us{state};
+  us.tell(begun("run_1"));
+  const auto call = row(us.ask(call_of("run_1", 1, 100)));
+  BOOST_REQUIRE(us.ask(end_of(call, llm_outcome::overloaded, 0, false)));
   BOOST_TEST(row(us.ask(call_of("run_1", 1, 100, 2))) != call);
+  BOOST_TEST(number("SELECT calls FROM budget_totals WHERE scope = 'race'") == 2);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_booked_is_refused_by_name) {
@@ -186,11 +194,18 @@ BOOST_AUTO_TEST_CASE(a_paid_answer_of_a_former_process_is_known_and_not_paid_aga
   BOOST_TEST(spent("race") == 14);
 }
 
-BOOST_AUTO_TEST_CASE(a_process_does_not_know_its_own_answers) {
+BOOST_AUTO_TEST_CASE(a_worker_that_starts_again_hears_the_answer_that_stands_under_a_later_attempt) {
   ledger_process us{state};
   us.tell(begun("run_1"));
-  BOOST_REQUIRE(us.ask(end_of(row(us.ask(call_of("run_1", 1, 10))), llm_outcome::replied, 4)));
-  BOOST_TEST(row(us.ask(call_of("run_1", 1, 10, 2))) != 0U);
+  BOOST_REQUIRE(us.ask(end_of(row(us.ask(call_of("run_1", 1, 10))), llm_outcome::overloaded, 0)));
+  auto second = call_of("run_1", 1, 10);
+  second.attempt = 2;
+  BOOST_REQUIRE(us.ask(end_of(row(us.ask(second)), llm_outcome::replied, 4)));
+  const auto again = us.ask(call_of("run_1", 1, 10, 2));
+  BOOST_REQUIRE_MESSAGE(again, why(again));
+  BOOST_REQUIRE(again->known);
+  BOOST_TEST(again->known->attempt == 1U);
+  BOOST_TEST(spent("race") == 4);
 }
 
 BOOST_AUTO_TEST_CASE(a_call_whose_process_died_is_lost_in_flight_at_its_full_reservation) {
