@@ -114,6 +114,7 @@ std::string run_details(const race_record& record, const round_row& round) {
              (call.outcome.empty() ? "no answer" : call.outcome) + ", " + short_time(call.elapsed) + ", " +
              plural(call.usage.input_tokens.value_or(0), "token") + " in, " +
              std::to_string(call.usage.output_tokens.value_or(0)) + " out" +
+             (call.cost == 0 ? "" : ", cost " + money_text(call.cost) + " (" + call.basis + ")") +
              (call.error.empty() ? "" : ", " + short_line(call.error)) + "\n";
     }
   }
@@ -205,6 +206,12 @@ std::string spent_block(const race_row& race) {
   if (race.budget.tokens != 0) {
     out += "           at most " + std::to_string(race.budget.tokens) + " tokens were allowed\n";
   }
+  if (race.in_flight != 0) {
+    out += "           " + money_text(race.in_flight) + " more is reserved by calls in flight\n";
+  }
+  if (race.resumes != 0) {
+    out += "           resumed " + plural(race.resumes, "time") + "\n";
+  }
   if (race.lost_in_flight != 0) {
     out += "           " + plural(race.lost_in_flight, "call") + " lost in flight with a process that died\n";
   }
@@ -243,6 +250,19 @@ std::string account_text(const race_record& record, const account_options& optio
   return out;
 }
 
+namespace {
+
+/// Of one race in a list.
+std::string spent_words(const race_row& race) {
+  const auto tokens = race.input_tokens + race.output_tokens;
+  std::string out = tokens == 0 ? "" : ", " + std::to_string(tokens) + " tokens";
+  out += race.cost == 0 ? "" : ", cost " + money_text(race.cost);
+  out += race.resumes == 0 ? "" : ", resumed " + plural(race.resumes, "time");
+  return out + (race.lost_in_flight == 0 ? "" : ", " + std::to_string(race.lost_in_flight) + " lost in flight");
+}
+
+}  // namespace
+
 std::string list_text(const std::vector<race_row>& races) {
   std::string out;
   for (const auto& race : races) {
@@ -252,7 +272,7 @@ std::string list_text(const std::vector<race_row>& races) {
     if (!race.winner.empty()) {
       out += ", " + race.winner.text + " in round " + std::to_string(race.winner_round) + " (" + race.standing + ")";
     }
-    out += "\n";
+    out += spent_words(race) + "\n";
   }
   return out;
 }

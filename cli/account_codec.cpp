@@ -53,6 +53,8 @@ json to_json(const race_row& x) {
           {"budget_nano", x.budget.money},
           {"budget_tokens", x.budget.tokens},
           {"lost_in_flight", x.lost_in_flight},
+          {"in_flight_nano", x.in_flight},
+          {"resumes", x.resumes},
           {"unconfirmed_nodes", x.unconfirmed_nodes}};
 }
 
@@ -130,6 +132,13 @@ json to_json(const llm_call_row& x) {
           {"tries", x.tries},
           {"input_tokens", or_null(x.usage.input_tokens)},
           {"output_tokens", or_null(x.usage.output_tokens)},
+          {"try", x.try_number},
+          {"wire", text_or_null(x.wire)},
+          {"reserved_nano", x.reserved},
+          {"cost_nano", x.cost},
+          {"basis", text_or_null(x.basis)},
+          {"charged_tokens", x.charged_tokens},
+          {"is_answer", x.is_answer},
           {"sent_us", x.sent_us},
           {"first_text_ms", x.first_text.count()},
           {"elapsed_ms", x.elapsed.count()}};

@@ -26,6 +26,8 @@ exit_code dispatch(const session& x, signal_watch& signals, streams to) {
   switch (x.line.kind) {
     case command_kind::race:
       return run_race(x, signals, to);
+    case command_kind::resume:
+      return run_resume(x, signals, to);
     case command_kind::show:
       return run_show(x, to);
     case command_kind::list:
@@ -34,6 +36,10 @@ exit_code dispatch(const session& x, signal_watch& signals, streams to) {
       return run_cancel(x, to);
     case command_kind::status:
       return run_status(x, to);
+    case command_kind::record:
+      return run_record(x, to);
+    case command_kind::gc:
+      return run_gc(x, to);
     case command_kind::config:
       return run_config(x, to);
     case command_kind::doctor:
@@ -84,7 +90,7 @@ int run(const std::vector<std::string>& arguments) {
   for (const auto& text : opened->warnings) {
     log_warning(clean_line(text));
   }
-  const bool is_race = opened->line.kind == command_kind::race;
+  const bool is_race = opened->line.kind == command_kind::race || opened->line.kind == command_kind::resume;
   return told(static_cast<int>(dispatch(*opened, signals, to)), is_race, to);
 }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run as a recording, and its end: `regatta record`, `regatta gc`.
+#include "tests/cli/program_run.hpp"
+#include "tests/cli/scratch_folder.hpp"
+#include "tests/cli/toy_race.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+
+namespace regatta::test {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string summary_in(const scratch_folder& folder) {
+  for (const auto& entry : fs::directory_iterator{folder / ".regatta"}) {
+    if (entry.path().filename().string().starts_with("run_")) {
+      return read_file(entry.path().string() + "/orchestrator/summary.json");
+    }
+  }
+  return "";
+}
+
+/// The rest of the line behind `key`.
+std::string value_of(const std::string& json, const std::string& key) {
+  const auto at = json.find("\"" + key + "\": ");
+  return at == std::string::npos ? "" : json.substr(at, json.find('\n', at) - at);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_run_that_was_recorded_is_replayed_to_the_same_winner) {
+  const scratch_folder first;
+  program_run original{first.path(), race({"--workers", "4"}, toy_recording())};
+  BOOST_REQUIRE(original.wait() == 0);
+  program_run record{first.path(), {regatta_program(), "record", "latest", "-o", "again.jsonl"}};
+  BOOST_TEST(record.wait() == 0, record.err());
+  BOOST_TEST(record.out() == "");
+  BOOST_TEST(has(record.err(), " replies"), record.err());
+  program_run to_stdout{first.path(), {regatta_program(), "record", "latest"}};
+  BOOST_TEST(to_stdout.wait() == 0);
+  BOOST_TEST(to_stdout.out() == read_file(first / "again.jsonl"));
+
+  const scratch_folder second;
+  program_run replayed{second.path(), race({"--workers", "4"}, first / "again.jsonl")};
+  BOOST_TEST(replayed.wait() == 0, replayed.err());
+  for (const auto* key : {"winner_worker_id", "winner_round", "winner_digest", "reason"}) {
+    BOOST_TEST(value_of(summary_in(first), key) != "", key);
+    BOOST_TEST(value_of(summary_in(first), key) == value_of(summary_in(second), key));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gc_says_what_would_go_and_then_takes_it) {
+  const scratch_folder folder;
+  program_run original{folder.path(), race({}, toy_recording())};
+  BOOST_REQUIRE(original.wait() == 0);
+  program_run plan{folder.path(), {regatta_program(), "gc", "--keep-size", "1KiB", "--dry-run"}};
+  BOOST_TEST(plan.wait() == 0, plan.err());
+  BOOST_TEST(has(plan.out(), "would remove 1 races"), plan.out());
+  BOOST_TEST(summary_in(folder) != "");
+  program_run nothing{folder.path(), {regatta_program(), "gc", "--older-than", "30d"}};
+  BOOST_TEST(nothing.wait() == 0, nothing.err());
+  BOOST_TEST(has(nothing.out(), "removed 0 races"), nothing.out());
+  program_run gc{folder.path(), {regatta_program(), "gc", "--keep-size", "1KiB"}};
+  BOOST_TEST(gc.wait() == 0, gc.err());
+  BOOST_TEST(has(gc.out(), "removed 1 races"), gc.out());
+  BOOST_TEST(summary_in(folder) == "");
+  program_run list{folder.path(), {regatta_program(), "list"}};
+  BOOST_TEST(list.wait() == 0);
+  BOOST_TEST(list.out() == "");
+}
+
+BOOST_AUTO_TEST_CASE(gc_and_record_name_what_they_cannot_take) {
+  const scratch_folder folder;
+  for (const auto& [option, value] : {std::pair{"--older-than", "30"}, std::pair{"--older-than", "-1d"},
+                                      std::pair{"--keep-size", "many"}}) {
+    program_run gc{folder.path(), {regatta_program(), "gc", std::string{option} + "=" + value}};
+    BOOST_TEST(gc.wait() == 2, gc.err());
+    BOOST_TEST(has(gc.err(), std::string{option} + ": got \"" + value + "\", allowed: "), gc.err());
+  }
+  program_run record{folder.path(), {regatta_program(), "record", "latest"}};
+  BOOST_TEST(record.wait() != 0);
+  BOOST_TEST(has(record.err(), "no store at"), record.err());
+  BOOST_TEST(!fs::exists(folder / ".regatta"));
+}
+
+}  // namespace regatta::test
