@@ -53,17 +53,22 @@ caf::error check_worker(const race_record& record, const worker_id& worker) {
 
 }  // namespace
 
-exit_code run_show(const session& x, streams to) {
-  if (x.line.run.empty()) {
-    return complain(fail(ec::invalid_config, "RUN: got \"\", allowed: a run id, the beginning of one, latest"), to);
+caf::expected<race_id> find_run(store_reader& store, const std::string& run) {
+  if (run.empty()) {
+    return fail(ec::invalid_config, "RUN: got \"\", allowed: a run id, the beginning of one, latest");
   }
+  auto race = store.find_race(run);
+  return race ? race : unknown_run(run, race.error(), store);
+}
+
+exit_code run_show(const session& x, streams to) {
   auto store = store_reader::open(state_dir_of(x));
   if (!store) {
     return complain(store.error(), to);
   }
-  auto race = store->find_race(x.line.run);
+  auto race = find_run(*store, x.line.run);
   if (!race) {
-    return complain(unknown_run(x.line.run, race.error(), *store), to);
+    return complain(race.error(), to);
   }
   auto record = store->load_race(*race);
   if (!record) {
@@ -90,6 +95,11 @@ exit_code run_list(const session& x, streams to) {
     return complain(races.error(), to);
   }
   to.out.write(x.values.flag("json") ? list_json(*races) : list_text(*races));
+  const bool has_killed = std::any_of(races->begin(), races->end(),
+                                      [](const auto& race) { return race.end.empty() && !race.is_running; });
+  if (has_killed && !x.values.flag("json")) {
+    to.err.write("regatta resume RUN goes on with a race that was killed or crashed\n");
+  }
   return exit_code::won;
 }
 
