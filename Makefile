@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One line per task; each is a preset or a script that can be run by itself.
-.PHONY: demo ci build test asan tsan tidy format check-format check-floors check-laws fuzz headers nightly check-trixie bundle bench clean
+.PHONY: demo ci build test asan tsan tidy format check-format check-floors check-laws fuzz headers nightly check-trixie bundle soak bench clean
 demo:          ; scripts/demo.sh
 ci:            ; scripts/test.sh
 build:         ; cmake --preset release && cmake --build --preset release
@@ -17,5 +17,6 @@ headers:       ; cmake --preset debug && cmake --build --preset debug --target a
 nightly:       ; $(MAKE) test && $(MAKE) headers && $(MAKE) tidy && $(MAKE) asan && $(MAKE) fuzz
 check-trixie:  ; scripts/check_trixie.sh
 bundle:        ; scripts/bundle.sh
+soak:          ; REGATTA_KILLS=100 REGATTA_SOURCE_DIR=$(CURDIR) REGATTA_BIN_DIR=$(CURDIR)/build/debug/bin python3 tests/race/resume.py kills
 bench:         ; bench/run.sh
 clean:         ; rm -rf build
