@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(a_list_option_does_not_swallow_the_problem) {
 
 BOOST_AUTO_TEST_CASE(wrong_usage_is_one_line_and_exit_code_2) {
   const std::vector<std::pair<texts, std::string>> cases = {
-      {{}, "no command; allowed: race, show, list"},
+      {{}, "no command; allowed: race, resume, show, list"},
       {{"rcae", "p.py"}, "got rcae"},
       {{"race"}, "usage: regatta race PROBLEM.py"},
       {{"race", "p.py", "--wrokers", "4"}, "did you mean --workers?"},
