@@ -101,7 +101,7 @@ void flush(worker_pointer self) {
 }
 
 worker_shell::behavior_type worker(worker_pointer self, worker_config config) {
-  self->state.rules.emplace(std::move(config.job));
+  self->state.rules.emplace(std::move(config.job), std::move(config.brief));
   self->state.config = std::move(config);
   self->state.rules->begin(self->clock().now());
   flush(self);

@@ -6,6 +6,7 @@
 /// and the source checker; hears of outcomes through the node agent. Ends itself after `worker_ended`. Never blocks.
 #pragma once
 
+#include "actors/worker_brief.hpp"
 #include "messages/coordinator_handles.hpp"
 #include "messages/node_handles.hpp"
 #include "messages/race.hpp"
@@ -19,6 +20,7 @@ using run_taker_actor = caf::typed_actor<caf::replies_to<run>::with<accepted>>;
 
 struct worker_config {
   spawn_worker job;
+  shared_brief brief;  ///< Its stage and problem; `job` may lack them.
   uplink_actor uplink;
   run_taker_actor runs;
   source_checker_actor checker;

@@ -79,7 +79,7 @@ void worker_rules::evaluate(time_point now) {
 }
 
 void worker_rules::send_run() {
-  send(run{job_.race, job_.spec.worker, progress_.round, run_attempt_, code_, digest_, job_.problem.text, job_.device,
+  send(run{job_.race, job_.spec.worker, progress_.round, run_attempt_, code_, digest_, brief_->problem.text, job_.device,
            job_.limits, job_.keep});
 }
 

@@ -47,7 +47,8 @@ std::string note_of(const prompt_progress& x) {
 
 }  // namespace
 
-worker_rules::worker_rules(spawn_worker job) : job_{std::move(job)}, progress_{job_.progress} {}
+worker_rules::worker_rules(spawn_worker job, shared_brief brief)
+    : job_{without_brief(job)}, brief_{brief ? std::move(brief) : brief_of(job)}, progress_{std::move(job_.progress)} {}
 
 void worker_rules::enter(phase next, std::optional<time_point> deadline) {
   phase_ = next;
@@ -100,8 +101,15 @@ bool worker_rules::fall_back(const std::string& why, time_point now) {
 }
 
 void worker_rules::send_prompt() {
-  send(prompt{job_.race, job_.spec.worker, progress_.round, attempt_, choice(), job_.stage.system,
-              render_prompt(job_.stage, job_.spec.variant, progress_, job_.problem), 0, {}});
+  send(prompt{job_.race,
+              job_.spec.worker,
+              progress_.round,
+              attempt_,
+              choice(),
+              brief_->stage.system,
+              render_prompt(brief_->stage, job_.spec.variant, progress_, brief_->problem),
+              0,
+              {}});
 }
 
 void worker_rules::on_accepted(std::uint64_t step, time_point now) {
@@ -234,7 +242,7 @@ void worker_rules::on_source_report(std::uint64_t step, const source_report& msg
         "answered " + std::to_string(msg.facts.size()) + " texts of " + std::to_string(found_.options.size()), now);
     return;
   }
-  const auto chosen = choose_code(found_, msg.facts, job_.stage.must_define, is_cut_);
+  const auto chosen = choose_code(found_, msg.facts, brief_->stage.must_define, is_cut_);
   if (chosen.result != extraction::found) {
     report_fact(code_extracted{job_.spec.worker, progress_.round, attempt_, chosen.result, chosen.note, "", {}});
     // The model mends what it sees; which of several blocks it meant is its own business.

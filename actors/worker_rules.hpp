@@ -14,6 +14,7 @@
 #pragma once
 
 #include "actors/code_extractor.hpp"
+#include "actors/worker_brief.hpp"
 #include "messages/dedup.hpp"
 #include "messages/error.hpp"
 #include "messages/evaluation.hpp"
@@ -46,7 +47,8 @@ class worker_rules {
 public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  explicit worker_rules(spawn_worker job);
+  /// `brief`: shared with the race's other workers on this host; empty: the job's own.
+  explicit worker_rules(spawn_worker job, shared_brief brief = nullptr);
 
   void begin(time_point now);
 
@@ -109,7 +111,8 @@ private:
            msg.attempt == run_attempt_;
   }
 
-  spawn_worker job_;
+  spawn_worker job_;  ///< Without stage and problem.
+  shared_brief brief_;
   worker_progress progress_;
   phase phase_ = phase::starting;
   std::uint64_t step_ = 0;

@@ -13,6 +13,8 @@
 #include <caf/typed_response_promise.hpp>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -38,6 +40,7 @@ struct agent_state {
   std::uint32_t evaluators_made = 0;
   std::unordered_map<caf::actor_addr, hosted_worker> workers;
   std::map<std::pair<race_id, worker_id>, worker_actor> by_name;
+  std::map<race_id, std::weak_ptr<const worker_brief>> briefs;
   std::map<race_id, std::vector<caf::typed_response_promise<cancelled>>> askers;  ///< Of `cancel`.
   /// Set by the exit message: when to go whatever is left.
   std::optional<node_rules::time_point> leave_by;
@@ -176,6 +179,18 @@ void on_exit(agent_pointer self, const caf::exit_msg& msg) {
   }
 }
 
+/// One for all workers of a race that are alive here at the same time.
+shared_brief brief_for(agent_state& st, const spawn_worker& msg) {
+  std::erase_if(st.briefs, [](const auto& x) { return x.second.expired(); });
+  auto& known = st.briefs[msg.race];
+  auto out = known.lock();
+  if (!out) {
+    out = brief_of(msg);
+    known = out;
+  }
+  return out;
+}
+
 caf::result<accepted> on_spawn(agent_pointer self, const spawn_worker& msg) {
   auto& st = self->state;
   const auto answer = st.rules->on_spawn(msg);
@@ -183,8 +198,8 @@ caf::result<accepted> on_spawn(agent_pointer self, const spawn_worker& msg) {
     return answer.error();
   }
   if (*answer == node_rules::spawn_answer::start_it) {
-    auto handle =
-        spawn_worker_under(*self, {msg, st.config.uplink, caf::actor_cast<run_taker_actor>(self), st.config.checker});
+    auto handle = spawn_worker_under(*self, {without_brief(msg), brief_for(st, msg), st.config.uplink,
+                                             caf::actor_cast<run_taker_actor>(self), st.config.checker});
     st.by_name[{msg.race, msg.spec.worker}] = handle;
     st.workers[handle.address()] = {handle, msg.race, msg.spec.worker};
   }
