@@ -30,14 +30,19 @@ using race_pointer = race_shell::stateful_pointer<race_state>;
 void flush(race_pointer self);
 
 void order(race_pointer self, const node_actor& node, const node_id&, const spawn_worker& msg) {
+  // Who and which start is all that its answer needs: a thousand are kept at once.
+  spawn_worker asked;
+  asked.race = msg.race;
+  asked.spec.worker = msg.spec.worker;
+  asked.start = msg.start;
   self->request(node, accept_timeout, msg)
       .then(
           [=](const accepted&) {
-            self->state.rules->on_spawned(msg, caf::none, self->clock().now());
+            self->state.rules->on_spawned(asked, caf::none, self->clock().now());
             flush(self);
           },
           [=](const caf::error& why) {
-            self->state.rules->on_spawned(msg, why, self->clock().now());
+            self->state.rules->on_spawned(asked, why, self->clock().now());
             flush(self);
           });
 }
