@@ -176,18 +176,20 @@ BOOST_AUTO_TEST_CASE(a_429_a_503_and_a_cut_stream_are_mended_by_asking_again) {
 BOOST_AUTO_TEST_CASE(errors_are_named_and_the_key_never_shown) {
   const test::imposter server{R"({"rules": [
     {"match": "worker", "steps": []},
-    {"times": 1, "status": 401, "steps": [{"text": "{\"error\": {\"message\": \"Incorrect API key: sk-secret\"}}"}]},
     {"times": 1, "headers": {"content-type": "text/html"}, "steps": [{"text": "<html>login</html>"}]},
-    {"times": 1, "steps": [{"text": "data: {\"error\": {\"code\": 400, \"message\": \"bad\"}}\n\n"}]}]})"};
+    {"times": 1, "steps": [{"text": "data: {\"error\": {\"code\": 400, \"message\": \"bad\"}}\n\n"}]},
+    {"times": 1, "status": 401, "steps": [{"text": "{\"error\": {\"message\": \"Incorrect API key: sk-secret\"}}"}]}]})"};
   REGATTA_NEEDS(server.is_running(), "imposter");
   one_gateway gateway{http_provider(server, provider_kind::chat)};
   gateway.prompt_of(1);
-  BOOST_TEST(gateway.ended(1).outcome == llm_outcome::unauthorized);
-  BOOST_TEST(gateway.ended(1).error == "401: Incorrect API key: [redacted]");
+  BOOST_TEST(gateway.ended(1).outcome == llm_outcome::malformed);
   gateway.prompt_of(2);
-  BOOST_TEST(gateway.ended(2).outcome == llm_outcome::malformed);
+  BOOST_TEST(gateway.ended(2).outcome == llm_outcome::bad_request);
   gateway.prompt_of(3);
-  BOOST_TEST(gateway.ended(3).outcome == llm_outcome::bad_request);
+  BOOST_TEST(gateway.ended(3).outcome == llm_outcome::unauthorized);
+  BOOST_TEST(gateway.ended(3).error == "401: Incorrect API key: [redacted]");
+  gateway.prompt_of(4);
+  BOOST_TEST(gateway.ended(4).error.starts_with("401: Incorrect API key: [redacted] (asked "));
 }
 
 BOOST_AUTO_TEST_CASE(a_withdrawal_closes_the_streams_on_the_server_and_is_then_answered) {
