@@ -212,26 +212,34 @@ void race_rules::on_prompt_delta(const prompt_delta& msg) {
   }
 }
 
-void race_rules::on_prompt_ended(const prompt_ended& msg) {
+void race_rules::on_prompt_ended(const prompt_ended& msg, time_point now) {
   auto* who = find(msg.worker);
-  if (is_over() || who == nullptr || !has_open(*who, {msg.race, msg.worker, msg.round, msg.attempt})) {
+  const work_key key{msg.race, msg.worker, msg.round, msg.attempt};
+  if (phase_ == phase::stopping && msg.outcome == llm_outcome::cancelled) {
+    ++cancelled_prompts_;
+  }
+  if (is_over() || who == nullptr || !has_open(*who, key)) {
+    finish_if_quiet(now);
     return;
   }
+  const bool is_known = msg.is_known || who->told_prompt == key;
   who->open_prompt.reset();
+  who->told_prompt = key;
   who->reply = msg.text;
   who->is_cut = msg.outcome == llm_outcome::truncated;
-  count(msg);
+  count(msg, is_known);
   emit(reply_ended{msg.worker, msg.round, msg.attempt, msg.outcome, msg.text, msg.finish_reason, msg.response_id,
                    msg.usage, msg.error, msg.http_status, msg.tries, msg.first_text, msg.elapsed, msg.cost, msg.basis,
-                   msg.charged_tokens, msg.lost_in_flight, msg.is_known});
-  if (is_running() && who->is_alive) {
+                   msg.charged_tokens, msg.lost_in_flight, is_known});
+  if (is_running() && who->is_alive && !std::exchange(who->is_withdrawn, false)) {
     effects_.emplace_back(node_note{who->node, msg});
   }
+  finish_if_quiet(now);
 }
 
-void race_rules::count(const prompt_ended& msg) {
-  if (msg.is_known) {
-    // Nobody was asked, and what it cost stands in the sums that a resumed race begins with.
+void race_rules::count(const prompt_ended& msg, bool is_known) {
+  if (is_known) {
+    // Nobody was asked, and what it cost is counted already, maybe by a former process.
     --ended_.llm_calls;
     return;
   }

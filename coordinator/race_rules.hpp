@@ -81,7 +81,7 @@ public:
   /// From gateway and registry. `calls`: how many streams were closed; 0 also if nobody answered.
   void on_prompt_progress(const prompt_progress& msg);
   void on_prompt_delta(const prompt_delta& msg);
-  void on_prompt_ended(const prompt_ended& msg);
+  void on_prompt_ended(const prompt_ended& msg, time_point now);
   void on_withdrawn(const worker_id& worker, std::uint32_t calls, time_point now);
   void on_reservation_resolved(const reservation_resolved& msg);
   /// `what` names an actor without which no race can go on.
@@ -113,6 +113,8 @@ private:
     std::string round_code;  ///< Found in the current round.
     std::vector<source_digest> round_digests;
     std::optional<work_key> open_prompt;
+    bool is_withdrawn = false;              ///< `open_prompt` is; its end is on the way and nobody waits for it.
+    std::optional<work_key> told_prompt;    ///< The last one that ended: its answer may come twice.
     std::optional<worker_end> end;
     std::string reason;
   };
@@ -130,7 +132,7 @@ private:
   void adopt(const race_standing& from);
   std::vector<settled_candidate> settled_so_far(const race_standing& from) const;
   void start_workers(time_point now);
-  void count(const prompt_ended& msg);
+  void count(const prompt_ended& msg, bool is_known);
   void start_worker(racer& who, time_point now);
   std::optional<node_id> next_node();
   void on_racer_ended(racer& who, worker_end end, const std::string& reason, time_point now);
@@ -138,6 +140,8 @@ private:
 
   void decide(race_end end, std::string reason, std::string why, time_point now);
   void on_all_signalled(time_point now);
+  /// Each withdrawn call has an end of its own, with what it cost, that the gateway's answer may overtake.
+  bool has_open_prompts() const;
   void finish_if_quiet(time_point now);
   void finish(time_point now);
   race_ended summary(time_point now) const;
@@ -159,7 +163,8 @@ private:
   std::set<node_id> unsignalled_;
   std::set<node_id> unquiet_;
   std::set<node_id> unconfirmed_;
-  bool has_open_prompts_ = false;  ///< `withdraw_prompts` of the whole race is not answered yet.
+  std::optional<std::uint32_t> withdrawn_;  ///< The answer to `withdraw_prompts` of the whole race.
+  std::uint32_t cancelled_prompts_ = 0;     ///< Of these, those whose end has come.
   bool is_cancel_told_ = false;
   race_cancelled stopped_;
   std::set<worker_id> passed_;  ///< Winner and runners-up: a repeated `winner` is no second one.

@@ -82,7 +82,6 @@ void race_rules::decide(race_end end, std::string reason, std::string why, time_
     unquiet_.insert(node);
     effects_.emplace_back(node_order{node, cancel{config_.spec.race}});
   }
-  has_open_prompts_ = true;
   effects_.emplace_back(withdraw_prompts{config_.spec.race, {}});
   if (live_nodes_.empty()) {
     signalled_at_ = now;
@@ -120,13 +119,17 @@ void race_rules::on_node_quiet(const node_quiet& msg, time_point now) {
 void race_rules::on_withdrawn(const worker_id& worker, std::uint32_t calls, time_point now) {
   if (worker.empty()) {
     stopped_.prompts += calls;
-    has_open_prompts_ = false;
+    withdrawn_ = calls;
     on_all_signalled(now);
     return;
   }
   auto* who = find(worker);
   if (who != nullptr && who->is_restarting && is_running()) {
-    who->open_prompt.reset();
+    // A call that was closed still says what it cost; where none was, nothing will come.
+    who->is_withdrawn = calls > 0 && who->open_prompt;
+    if (!who->is_withdrawn) {
+      who->open_prompt.reset();
+    }
     start_worker(*who, now);
   }
 }
@@ -141,8 +144,14 @@ void race_rules::on_all_signalled(time_point now) {
   finish_if_quiet(now);
 }
 
+bool race_rules::has_open_prompts() const {
+  const bool are_all_told = withdrawn_ && cancelled_prompts_ >= *withdrawn_;
+  const auto is_open = [](const auto& x) { return x.second.open_prompt.has_value(); };
+  return !withdrawn_ || (!are_all_told && std::ranges::any_of(racers_, is_open));
+}
+
 void race_rules::finish_if_quiet(time_point now) {
-  if (phase_ != phase::stopping || !unsignalled_.empty() || has_open_prompts_) {
+  if (phase_ != phase::stopping || !unsignalled_.empty() || has_open_prompts()) {
     return;
   }
   if (!std::exchange(is_cancel_told_, true)) {
@@ -159,7 +168,7 @@ void race_rules::finish(time_point now) {
   unconfirmed_.insert(unsignalled_.begin(), unsignalled_.end());
   unconfirmed_.insert(unquiet_.begin(), unquiet_.end());
   if (!std::exchange(is_cancel_told_, true)) {
-    stopped_.why = why_ + (has_open_prompts_ ? "; the LLM gateway did not confirm that its streams are closed" : "");
+    stopped_.why = why_ + (has_open_prompts() ? "; the LLM gateway did not confirm that its streams are closed" : "");
     emit(stopped_);
   }
   for (auto& [id, who] : racers_) {

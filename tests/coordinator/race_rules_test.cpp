@@ -148,4 +148,41 @@ BOOST_AUTO_TEST_CASE(a_worker_speaks_only_of_itself_and_only_its_own_kinds) {
   BOOST_TEST(facts<race_ended>().empty());
 }
 
+BOOST_AUTO_TEST_CASE(the_cost_of_a_withdrawn_call_counts_although_the_gateways_answer_came_first) {
+  BOOST_REQUIRE(!rules.on_prompt({race, w1, 1, 1, {}, "", "", 0, {}}));
+  rules.on_winner(passed(w2), t0);
+  for (const auto* id : {"n1", "n2"}) {
+    rules.on_cancelled(node_id{id}, {}, t0);
+    rules.on_node_quiet({race, node_id{id}}, t0);
+  }
+  rules.on_withdrawn({}, 1, t0);
+  BOOST_TEST(facts<race_ended>().empty());
+  prompt_ended end;
+  end.race = race;
+  end.worker = w1;
+  end.round = 1;
+  end.attempt = 1;
+  end.outcome = llm_outcome::cancelled;
+  end.cost = 5;
+  rules.on_prompt_ended(end, t0);
+  BOOST_TEST(facts<race_ended>().at(0).cost == 5);
+}
+
+BOOST_AUTO_TEST_CASE(a_worker_that_starts_again_does_not_hear_how_its_former_call_was_withdrawn) {
+  BOOST_REQUIRE(!rules.on_prompt({race, w1, 1, 1, {}, "", "", 0, {}}));
+  rules.on_worker_ended({race, w1, 1, worker_end::crashed, "bug"}, t0);
+  rules.on_withdrawn(w1, 1, t0);
+  prompt_ended end;
+  end.race = race;
+  end.worker = w1;
+  end.round = 1;
+  end.attempt = 1;
+  end.outcome = llm_outcome::cancelled;
+  rules.take_effects();
+  rules.on_prompt_ended(end, t0);
+  const auto effects = rules.take_effects();
+  BOOST_REQUIRE_EQUAL(effects.size(), 1U);
+  BOOST_TEST(std::holds_alternative<event>(effects[0]));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
