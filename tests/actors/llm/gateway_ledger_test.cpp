@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gateway and its ledger: what is asked, in which order, and what each answer leads to.
-#include "tests/actors/llm/gateway_fixture.hpp"
+#include "tests/actors/llm/booked_gateway.hpp"
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -11,55 +11,8 @@
 
 using namespace regatta;
 using namespace std::chrono_literals;
-using test::chat_provider;
-
-namespace {
-
-provider_config priced_provider() {
-  auto x = chat_provider();
-  x.max_output_tokens = 100;
-  x.prices["*"] = {1'000'000'000, 1'000'000'000, 2'000'000'000};
-  return x;
-}
-
-/// The ledger is played by hand.
-struct booked_gateway : test::one_gateway {
-  explicit booked_gateway(std::vector<provider_config> providers = {priced_provider()})
-      : one_gateway{std::move(providers), {}, {true, {}, {}, 1}} {}
-
-  const open_call& opening(std::size_t i) const { return std::get<open_call>(asked.at(i).what); }
-  const close_call& closing(std::size_t i) const { return std::get<close_call>(asked.at(i).what); }
-  void opened(std::size_t i, std::uint64_t row) {
-    call_opened answer;
-    answer.call = row;
-    rules.on_opened(asked.at(i).id, answer, now);
-    collect();
-  }
-  void closed(std::size_t i) {
-    rules.on_closed(asked.at(i).id, now);
-    collect();
-  }
-  void ledger_says(std::size_t i, ec code, const std::string& text) {
-    rules.on_ledger_error(asked.at(i).id, fail(code, text), now);
-    collect();
-  }
-  void usage(exchange_id id, int input, int output) {
-    body(id, R"(data: {"choices":[],"usage":{"prompt_tokens":)" + std::to_string(input) + R"(,"completion_tokens":)" +
-                 std::to_string(output) + "}}\n\ndata: [DONE]\n\n");
-  }
-  void answer_with_usage(exchange_id id, int input, int output) {
-    head(id, 200);
-    delta(id, "hi");
-    finish(id);
-    usage(id, input, output);
-    end(id);
-  }
-};
-
-/// "user", the overhead and the cap at one and two nano-units.
-constexpr nano_units whole_bound = (4 + 64) * 1'000 + 100 * 2'000;
-
-}  // namespace
+using test::booked_gateway;
+using test::whole_bound;
 
 BOOST_AUTO_TEST_SUITE(gateway_ledger)
 
@@ -297,134 +250,6 @@ BOOST_FIXTURE_TEST_CASE(a_worker_that_asks_again_after_its_withdrawal_is_a_new_t
   BOOST_TEST(opening(2).try_number == 2U);
   ask(1, 2);
   BOOST_TEST(opening(3).try_number == 1U);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-BOOST_AUTO_TEST_SUITE(gateway_money)
-
-BOOST_FIXTURE_TEST_CASE(usage_above_the_reservation_is_booked_and_stops_the_provider, booked_gateway) {
-  auto first = ask_of(1);
-  first.budget.money = nano_per_unit;
-  BOOST_REQUIRE(rules.on_prompt(first, now));
-  collect();
-  BOOST_TEST(opening(0).race_budget.money == nano_per_unit);
-  opened(0, 1);
-  answer_with_usage(begun.at(0), 10, 5'000);
-  BOOST_TEST(closing(1).ended.cost == 10'000 + 10'000'000);
-  closed(1);
-  BOOST_TEST(ended.at(0).outcome == llm_outcome::replied, "it is paid");
-  ask(2);
-  BOOST_REQUIRE(ended.size() == 2U);
-  BOOST_TEST(ended[1].outcome == llm_outcome::provider_stopped);
-  BOOST_TEST(ended[1].error ==
-             "p is stopped: it reported 5010 tokens for a call that could use 168 at most "
-             "(r/worker_01/1.1), so no budget can be kept with it");
-  BOOST_TEST(begun.size() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(a_money_budget_without_a_price_is_refused_by_name) {
-  auto config = chat_provider();
-  config.prices["other"] = {1, 1, 1};
-  booked_gateway gateway{{config}};
-  auto ask = gateway.ask_of(1);
-  ask.choice.model = "m";
-  ask.budget.money = 1;
-  BOOST_REQUIRE(gateway.rules.on_prompt(ask, gateway.now));
-  gateway.collect();
-  BOOST_TEST(gateway.asked.empty());
-  BOOST_REQUIRE(gateway.ended.size() == 1U);
-  BOOST_TEST(gateway.ended[0].outcome == llm_outcome::provider_stopped);
-  BOOST_TEST(gateway.ended[0].error ==
-             "a money budget needs the prices of model \"m\": [providers.p.prices.\"m\"] is missing");
-}
-
-/// A ledger of one budget: reserves and settles as the store does.
-struct frugal_gateway : booked_gateway {
-  using booked_gateway::booked_gateway;
-
-  void keep_books() {
-    for (; read < asked.size(); ++read) {
-      const auto what = asked[read].what;
-      if (const auto* opening = std::get_if<open_call>(&what)) {
-        reserve(read, opening->reserved);
-      } else {
-        const auto& closing = std::get<close_call>(what);
-        open -= whole_bound;
-        spent += closing.ended.cost;
-        closed(read);
-      }
-      most = std::max(most, spent + open);
-    }
-  }
-  void reserve(std::size_t i, nano_units amount) {
-    if (spent + amount > limit) {
-      ledger_says(i, ec::budget_spent, "race budget is spent");
-    } else if (spent + open + amount > limit) {
-      ledger_says(i, ec::refused, "reserved by calls in flight");
-    } else {
-      open += amount;
-      opened(i, i + 1);
-    }
-  }
-
-  nano_units limit = 5 * whole_bound;
-  nano_units spent = 0;
-  nano_units open = 0;
-  nano_units most = 0;
-  std::size_t read = 0;
-};
-
-BOOST_FIXTURE_TEST_CASE(g107_eight_parallel_calls_ten_times_never_pass_the_budget, frugal_gateway) {
-  std::size_t answered = 0;
-  const auto run = [&](std::chrono::milliseconds how_long) {
-    for (auto passed = 0ms; passed < how_long; passed += 100ms) {
-      keep_books();
-      // Each costs what it had reserved, as a call of 0.2 out of 1 does.
-      for (; answered < begun.size(); ++answered) {
-        answer(begun[answered], "no usage");
-      }
-      keep_books();
-      advance(100ms);
-    }
-  };
-  for (std::uint32_t round = 1; round <= 10; ++round) {
-    for (std::uint32_t worker = 1; worker <= 8; ++worker) {
-      ask(worker, round);
-    }
-    run(3s);
-  }
-  BOOST_TEST(begun.size() == 5U, "what the budget has room for");
-  BOOST_TEST(spent == limit);
-  BOOST_TEST(most <= limit);
-  BOOST_TEST(ended.size() == 80U);
-  BOOST_TEST(std::count_if(ended.begin(), ended.end(),
-                           [](const auto& x) { return x.outcome == llm_outcome::budget_exhausted; }) == 75);
-}
-
-BOOST_FIXTURE_TEST_CASE(calls_that_cost_less_than_reserved_leave_room_for_more, frugal_gateway) {
-  for (std::uint32_t worker = 1; worker <= 20; ++worker) {
-    ask(worker);
-  }
-  std::size_t answered = 0;
-  for (int i = 0; i < 200; ++i) {
-    keep_books();
-    for (; answered < begun.size(); ++answered) {
-      answer_with_usage(begun[answered], 1, 1);
-    }
-    advance(100ms);
-  }
-  BOOST_TEST(ended.size() == 20U);
-  BOOST_TEST(begun.size() == 20U);
-  BOOST_TEST(most <= limit);
-}
-
-BOOST_FIXTURE_TEST_CASE(a_reply_without_usage_is_charged_at_its_bound, booked_gateway) {
-  ask(1);
-  opened(0, 1);
-  answer(begun.at(0), "hi");
-  BOOST_TEST(closing(1).ended.cost == whole_bound);
-  BOOST_TEST(closing(1).ended.basis == charge_basis::reserved);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
