@@ -36,7 +36,7 @@ if [ "${REGATTA_TRIXIE_TORCH:-}" = 1 ]; then
   command='scripts/test.sh'
 else
   command='. scripts/setup.sh; setup_build; install_packages $packages_test; export REGATTA_REQUIRE=sandbox,user,python REGATTA_PYTHON=/usr/bin/python3;
-    cmake --preset debug >/dev/null && cmake --build --preset debug && ctest --preset debug'
+    cmake --preset ci >/dev/null && cmake --build --preset ci -- -k 0 && ctest --preset ci'
 fi
 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb \
   chroot "$folder" bash -c "set -e; apt-get update -qq; apt-get install -y -qq ca-certificates git >/dev/null; cd /src/regatta; $command"
