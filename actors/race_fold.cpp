@@ -113,8 +113,9 @@ void race_fold::on(const event& x, const candidate_evaluated& body) {
     return;
   }
   if (body.is_accepted && !passed_) {
-    passed_ = regatta::winner{x.race, body.worker, body.round, body.attempt, body.digest,
-                     workers_[body.worker].rounds[body.round].code, body.result};
+    passed_ = regatta::winner{x.race,       body.worker, body.round,
+                              body.attempt, body.digest, workers_[body.worker].rounds[body.round].code,
+                              body.result};
   }
   if (it != all.end()) {
     *it = {{body.digest, body.result}, x.seq};
@@ -130,8 +131,7 @@ void race_fold::on(const event&, const round_failed& body) {
   round.error_context = body.error_context;
   for (const auto& x : round.evaluated) {
     if (settled_.insert(x.known.digest).second) {
-      candidates_.push_back(
-          {body.worker, body.round, x.known.digest, verdict_of(x.known.result), body.error_context});
+      candidates_.push_back({body.worker, body.round, x.known.digest, verdict_of(x.known.result), body.error_context});
     }
   }
   // Their outputs are in the feedback as far as anybody needs them.

@@ -27,10 +27,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> hints = {
 
 /// What a race that goes on may be given anew.
 std::vector<std::string_view> resume_options() {
-  return {"max-iters",      "deadline",   "budget",         "budget-tokens",   "budget-process", "budget-process-tokens",
-          "budget-day",     "base-url",   "replay",         "command",         "llm-timeout-s",  "store-responses",
-          "env-file",       "slots",      "python",         "python-path",     "require-level",  "allow-unsandboxed",
-          "state-dir",      "events",     "stream",         "json",            "quiet",          "verbose",
+  return {"max-iters",        "deadline", "budget", "budget-tokens", "budget-process", "budget-process-tokens",
+          "budget-day",       "base-url", "replay", "command",       "llm-timeout-s",  "store-responses",
+          "env-file",         "slots",    "python", "python-path",   "require-level",  "allow-unsandboxed",
+          "state-dir",        "events",   "stream", "json",          "quiet",          "verbose",
           "budget-day-tokens"};
 }
 
@@ -126,12 +126,14 @@ private:
   }
 
   void add_resume() {
-    auto* command = add(command_kind::resume, "resume", "Go on with a race that was killed, stopped or ended without a winner");
+    auto* command =
+        add(command_kind::resume, "resume", "Go on with a race that was killed, stopped or ended without a winner");
     command->add_option("RUN", out_.run, "Run id, the beginning of one, or latest")->required();
     add_entries(command, resume_options());
-    command->footer("All else is as the race began: problem, prompts, models, limits. Keys, addresses and tables of its\n"
-                    "providers are those of now.\n\n" +
-                    exit_code_help());
+    command->footer(
+        "All else is as the race began: problem, prompts, models, limits. Keys, addresses and tables of its\n"
+        "providers are those of now.\n\n" +
+        exit_code_help());
   }
 
   void add_show() {
@@ -155,7 +157,8 @@ private:
   }
 
   void add_record() {
-    auto* command = add(command_kind::record, "record", "A run as a recording: regatta race --replay FILE runs it again");
+    auto* command =
+        add(command_kind::record, "record", "A run as a recording: regatta race --replay FILE runs it again");
     command->add_option("RUN", out_.run, "Run id, the beginning of one, or latest")->required();
     command->add_option("-o,--output", out_.out_file, "Write to FILE (stdout)")->type_name("FILE");
     add_entries(command, {"state-dir"});
@@ -164,13 +167,15 @@ private:
 
   void add_gc() {
     auto* command = add(command_kind::gc, "gc", "Remove races that are over, oldest first, and what killed ones left");
-    command->add_option("--older-than", out_.older_than, "Races that ended longer ago, e.g. 30d or 12h")->type_name("AGE");
+    command->add_option("--older-than", out_.older_than, "Races that ended longer ago, e.g. 30d or 12h")
+        ->type_name("AGE");
     command->add_option("--keep-size", out_.keep_size, "The oldest until the state folder is no larger, e.g. 10GiB")
         ->type_name("SIZE");
     command->add_flag("--dry-run", out_.is_dry_run, "Only say what would go");
     add_entries(command, {"state-dir"});
-    command->footer("Without a limit only leftovers go. Races that run, or that can be resumed, stay; so does what was\n"
-                    "spent, which budgets count. Exit code: 0, or 1 if something could not be removed.");
+    command->footer(
+        "Without a limit only leftovers go. Races that run, or that can be resumed, stay; so does what was\n"
+        "spent, which budgets count. Exit code: 0, or 1 if something could not be removed.");
   }
 
   void add_config() {

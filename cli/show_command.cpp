@@ -95,8 +95,8 @@ exit_code run_list(const session& x, streams to) {
     return complain(races.error(), to);
   }
   to.out.write(x.values.flag("json") ? list_json(*races) : list_text(*races));
-  const bool has_killed = std::any_of(races->begin(), races->end(),
-                                      [](const auto& race) { return race.end.empty() && !race.is_running; });
+  const bool has_killed =
+      std::any_of(races->begin(), races->end(), [](const auto& race) { return race.end.empty() && !race.is_running; });
   if (has_killed && !x.values.flag("json")) {
     to.err.write("regatta resume RUN goes on with a race that was killed or crashed\n");
   }

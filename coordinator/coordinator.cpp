@@ -84,8 +84,12 @@ caf::result<accepted> on_start_race(coordinator_pointer self, const start_race& 
     return refused;
   }
   auto& st = self->state;
-  race_config config{
-      {msg.spec, {}, version, st.config.wall_clock_us, msg.standing}, {}, st.gateway, st.registry, st.config.store, st.config.sinks};
+  race_config config{{msg.spec, {}, version, st.config.wall_clock_us, msg.standing},
+                     {},
+                     st.gateway,
+                     st.registry,
+                     st.config.store,
+                     st.config.sinks};
   for (const auto& [id, session] : st.sessions) {
     config.rules.nodes.push_back(id);
     config.nodes.emplace(id, session);

@@ -93,8 +93,8 @@ std::vector<settled_candidate> race_rules::settled_so_far(const race_standing& f
   auto out = from.candidates;
   for (const auto& worker : from.workers) {
     for (const auto& known : worker.progress.evaluated) {
-      out.push_back({worker.worker, worker.progress.round, known.digest, verdict_of(known.result),
-                     run_feedback(known.result)});
+      out.push_back(
+          {worker.worker, worker.progress.round, known.digest, verdict_of(known.result), run_feedback(known.result)});
     }
   }
   return out;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A race while it runs: workers, calls, records. What a later start must know is in race_resume.cpp, how it stops in
 // race_stop.cpp.
-#include "actors/race_fold.hpp"
 #include "coordinator/race_rules.hpp"
+
+#include "actors/race_fold.hpp"
 #include "messages/digest.hpp"
 #include "messages/limits.hpp"
 
@@ -179,9 +180,8 @@ void race_rules::on_worker_ended(const worker_ended& msg, time_point now) {
 void race_rules::on_racer_ended(racer& who, worker_end end, const std::string& reason, time_point now) {
   who.is_alive = false;
   emit(worker_finished{who.spec.worker, who.start, end, reason});
-  const bool starts_again =
-      is_running() && end == worker_end::crashed && who.start - who.former_starts < worker_starts &&
-      !willing_nodes_.empty();
+  const bool starts_again = is_running() && end == worker_end::crashed &&
+                            who.start - who.former_starts < worker_starts && !willing_nodes_.empty();
   if (is_running()) {
     effects_.emplace_back(release{config_.spec.race, who.spec.worker, {}});
     effects_.emplace_back(withdraw_prompts{config_.spec.race, who.spec.worker});

@@ -108,13 +108,13 @@ private:
     bool is_announced = false;   ///< `worker_started` is out for this start.
     bool is_restarting = false;  ///< Waits until the former start's LLM call is closed.
     worker_progress progress;
-    std::string reply;    ///< The last one, until its code is looked for.
-    bool is_cut = false;  ///< `reply` is.
+    std::string reply;       ///< The last one, until its code is looked for.
+    bool is_cut = false;     ///< `reply` is.
     std::string round_code;  ///< Found in the current round.
     std::vector<source_digest> round_digests;
     std::optional<work_key> open_prompt;
-    bool is_withdrawn = false;              ///< `open_prompt` is; its end is on the way and nobody waits for it.
-    std::optional<work_key> told_prompt;    ///< The last one that ended: its answer may come twice.
+    bool is_withdrawn = false;            ///< `open_prompt` is; its end is on the way and nobody waits for it.
+    std::optional<work_key> told_prompt;  ///< The last one that ended: its answer may come twice.
     std::optional<worker_end> end;
     std::string reason;
   };

@@ -132,7 +132,8 @@ BOOST_AUTO_TEST_CASE(a_race_cut_behind_any_event_ends_as_it_would_have_ended) {
     for (std::size_t count = 1; count <= uncut.events.size(); ++count) {
       BOOST_TEST_CONTEXT("seed " << seed << ", cut behind event " << count << ", "
                                  << kind_of(uncut.events[count - 1].body)) {
-        const auto resumed = run_race(seed, std::vector(uncut.events.begin(), uncut.events.begin() + static_cast<std::ptrdiff_t>(count)));
+        const auto resumed = run_race(
+            seed, std::vector(uncut.events.begin(), uncut.events.begin() + static_cast<std::ptrdiff_t>(count)));
         check_record(resumed);
         BOOST_TEST(to_string(resumed.ended.end) == to_string(uncut.ended.end));
         BOOST_TEST(resumed.ended.resumes == 1U);
@@ -170,8 +171,8 @@ BOOST_AUTO_TEST_CASE(an_accepted_evaluation_without_a_decision_wins_at_once_with
   const auto spec = first.spec(2);
   BOOST_REQUIRE(first.start(spec));
   const auto& events = first.log->events;
-  const auto evaluated = std::ranges::find_if(
-      events, [](const event& x) { return std::holds_alternative<candidate_evaluated>(x.body); });
+  const auto evaluated =
+      std::ranges::find_if(events, [](const event& x) { return std::holds_alternative<candidate_evaluated>(x.body); });
   BOOST_REQUIRE(evaluated != events.end());
   const auto fold = fold_of(events, static_cast<std::size_t>(evaluated - events.begin()) + 1);
   BOOST_TEST(!fold.winner());
@@ -192,8 +193,8 @@ BOOST_AUTO_TEST_CASE(a_candidate_that_is_judged_but_whose_round_is_open_is_a_dup
   first.llm->answer = [](const prompt& x) { return x.worker == w1 ? says_code("x = 'fail'") : holds(); };
   BOOST_REQUIRE(first.start(first.spec(2)));
   const auto& events = first.log->events;
-  const auto evaluated = std::ranges::find_if(
-      events, [](const event& x) { return std::holds_alternative<candidate_evaluated>(x.body); });
+  const auto evaluated =
+      std::ranges::find_if(events, [](const event& x) { return std::holds_alternative<candidate_evaluated>(x.body); });
   const auto fold = fold_of(events, static_cast<std::size_t>(evaluated - events.begin()) + 1);
 
   race_house second{path::direct};
