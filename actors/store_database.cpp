@@ -81,8 +81,10 @@ bool result_row::is_null() const {
 }
 
 caf::expected<std::unique_ptr<database>> database::open(const std::string& path, database_access access) {
-  const int flags =
-      access == database_access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const bool reads_only = access == database_access::read_only;
+  // A killed writer may leave the index of its WAL half-written. Whoever reads next has to mend it, which SQLite refuses
+  // to a connection that was opened for reading; `query_only` keeps this one from everything else.
+  const int flags = SQLITE_OPEN_READWRITE | (reads_only ? 0 : SQLITE_OPEN_CREATE);
   sqlite3* raw = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   std::unique_ptr<database> result{new database{raw}};
@@ -91,7 +93,11 @@ caf::expected<std::unique_ptr<database>> database::open(const std::string& path,
     return fail(is_disk_full(raw, code) ? ec::store_full : ec::store_failed, "cannot open \"" + path + "\": " + why);
   }
   sqlite3_busy_timeout(raw, busy_timeout_ms);
-  if (auto error = result->script("PRAGMA foreign_keys = ON")) {
+  if (reads_only) {
+    // The last one to leave would write the WAL back.
+    sqlite3_db_config(raw, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
+  if (auto error = result->script(reads_only ? "PRAGMA query_only = ON" : "PRAGMA foreign_keys = ON")) {
     return error;
   }
   return result;

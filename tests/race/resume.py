@@ -120,8 +120,10 @@ class World:
         path = os.path.join(self.state, "regatta.db")
         if not os.path.exists(path):
             return []
-        store = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
+        # Not mode=ro: SQLite refuses it a WAL whose index a killed writer has left half-written.
+        store = sqlite3.connect(f"file:{path}?mode=rw", uri=True, timeout=10)
         try:
+            store.execute("PRAGMA query_only = ON")
             return store.execute(sql, values).fetchall()
         except sqlite3.OperationalError as error:
             # Killed before there were tables.
