@@ -2,6 +2,7 @@
 #include "actors/race_standing.hpp"
 
 #include "actors/race_fold.hpp"
+#include "actors/store_clock.hpp"
 #include "actors/store_owner.hpp"
 #include "actors/store_schema.hpp"
 #include "messages/event_codec.hpp"
@@ -22,11 +23,6 @@ bool is_mine(const race_owner& x, const store_owner& me) {
 bool is_alive(const race_owner& x, std::int64_t now_us) {
   const bool may_be = may_be_alive({x.pid, x.start_ticks, x.boot_id, x.host});
   return may_be && (x.host == this_process().host || now_us - x.heartbeat_us < silent_after_us);
-}
-
-std::int64_t utc_now_us() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
 }
 
 struct owned_race {

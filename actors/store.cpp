@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/store.hpp"
 
+#include "actors/store_clock.hpp"
 #include "actors/store_journal.hpp"
 #include "actors/store_owner.hpp"
 #include "actors/store_schema.hpp"
@@ -75,11 +76,6 @@ void waiting_question::deliver(ledger_answer answer) {
         }
       },
       promise);
-}
-
-std::int64_t utc_now_us() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::microseconds>(since).count();
 }
 
 struct store_state {

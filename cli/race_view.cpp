@@ -279,6 +279,7 @@ void race_view::on(const race_ended& x) {
   race.runners_up = x.runners_up;
   race.cost = x.cost;
   race.reserved_cost = x.reserved_cost;
+  race.resumes = x.resumes;
   race.lost_in_flight = x.lost_in_flight;
   lost_calls_ = x.lost_in_flight;
   for (const auto& node : x.unconfirmed_nodes) {
