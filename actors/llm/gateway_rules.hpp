@@ -75,6 +75,8 @@ public:
 
   std::vector<gateway_effect> take_effects() { return std::exchange(effects_, {}); }
   /// There is something to wait for.
+  /// Something is asked of the ledger that it has not answered.
+  bool has_bookings() const { return !ledger_.is_empty(); }
   bool has_work() const { return !calls_.empty() || !ledger_.is_empty(); }
 
 private:

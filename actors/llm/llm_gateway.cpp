@@ -21,6 +21,8 @@ using self_pointer = llm_gateway_core_actor::stateful_pointer<llm_gateway_state>
 
 /// As fine as deltas are batched; only runs while there are calls.
 constexpr auto tick_interval = 20ms;
+/// For the last answers of the ledger; a part of `shutdown_timeout`, which whoever ends us waits. Judgement.
+constexpr auto leave_timeout = 5s;
 
 std::int64_t system_utc_us() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -79,6 +81,13 @@ void apply(self_pointer self, gateway_effect effect) {
   }
 }
 
+void leave_if_done(self_pointer self) {
+  auto& state = self->state;
+  if (state.leaving && (!state.rules.has_bookings() || self->clock().now() >= state.leave_at)) {
+    self->quit(*state.leaving);
+  }
+}
+
 /// After every message: what the rules want done, and the timer while there are calls.
 void follow_up(self_pointer self) {
   for (auto& effect : self->state.rules.take_effects()) {
@@ -88,6 +97,17 @@ void follow_up(self_pointer self) {
     self->state.is_ticking = true;
     self->delayed_send(self, tick_interval, gateway_tick{});
   }
+  leave_if_done(self);
+}
+
+/// A row that stays open when its process has gone is charged in full: what is being booked is waited for.
+void on_exit(self_pointer self, const caf::exit_msg& msg) {
+  if (!msg.reason || self->state.leaving) {
+    return;
+  }
+  self->state.leaving = msg.reason;
+  self->state.leave_at = self->clock().now() + leave_timeout;
+  follow_up(self);
 }
 
 std::map<std::string, caf::expected<recording>> read_recordings(const std::vector<provider_config>& providers) {
@@ -166,6 +186,7 @@ llm_gateway_core_actor::behavior_type llm_gateway(self_pointer self, llm_gateway
       read_recordings(state.config.providers),
       {bool{state.config.ledger}, state.config.process_budget, state.config.day_budget, state.config.seed}};
   make_threads(self);
+  self->set_exit_handler([=](caf::exit_msg& msg) { on_exit(self, msg); });
   return {
       [=](const prompt& msg) { return on_prompt(self, msg); },
       [=](const withdraw_prompts& msg) { return on_withdraw(self, msg); },

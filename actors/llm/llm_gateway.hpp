@@ -15,15 +15,18 @@
 #include "messages/ledger.hpp"
 
 #include <caf/actor_system.hpp>
+#include <caf/error.hpp>
 #include <caf/replies_to.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +38,7 @@ struct llm_gateway_config {
   ledger_actor ledger;             ///< Invalid: calls are neither booked nor bounded (tests).
   spending_limits process_budget;  ///< Of this process, all races. 0: none.
   spending_limits day_budget;      ///< Of the UTC day, all processes on the ledger's store. 0: none.
-  std::uint64_t seed = 0;  ///< Of the back-off's jitter.
+  std::uint64_t seed = 0;          ///< Of the back-off's jitter.
   /// Path of regatta-lifeline; empty: beside our own program.
   std::string lifeline_program;
   /// For tests; empty: libcurl, real programs, the system's clock.
@@ -62,6 +65,8 @@ struct llm_gateway_state {
   std::map<std::uint64_t, caf::typed_response_promise<prompts_withdrawn>> tickets;
   std::uint64_t last_ticket = 0;
   bool is_ticking = false;
+  std::optional<caf::error> leaving;  ///< Why it was told to end, while the ledger still writes.
+  std::chrono::steady_clock::time_point leave_at;
   /// Last, so that their threads are joined before anything else goes.
   std::unique_ptr<transport> http;
   std::unique_ptr<program_host> programs;
