@@ -85,8 +85,8 @@ prompt question(std::uint32_t number, std::size_t prompt_bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: %s URL STREAMS PROMPT_BYTES SECONDS\n", argv[0]);
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: %s URL STREAMS PROMPT_BYTES SECONDS CA_FILE\n", argv[0]);
     return 2;
   }
   rlimit files{};
@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   provider.name = "p";
   provider.kind = provider_kind::chat;
   provider.base_url = argv[1];
+  provider.ca_file = argv[5];
   provider.concurrency = streams + 1;
   config.providers = {provider};
   config.sink = sink;
