@@ -65,22 +65,21 @@ caf::error change_total(database& db, const budget_name& whose, const budget_cha
   if (!now) {
     return now.error();
   }
-  return db.execute("INSERT OR REPLACE INTO budget_totals(scope, name, calls, cost, tokens, open_calls, reserved, "
-                    "reserved_tokens) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-                    whose.scope, whose.name, now->calls + x.calls, bounded_sum(now->cost, x.cost),
-                    bounded_sum(now->tokens, x.tokens), std::max<std::int64_t>(0, now->open_calls + x.open_calls),
-                    bounded(bounded_sum(now->reserved, x.reserved)),
-                    bounded(bounded_sum(now->reserved_tokens, x.reserved_tokens)));
+  return db.execute(
+      "INSERT OR REPLACE INTO budget_totals(scope, name, calls, cost, tokens, open_calls, reserved, "
+      "reserved_tokens) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+      whose.scope, whose.name, now->calls + x.calls, bounded_sum(now->cost, x.cost), bounded_sum(now->tokens, x.tokens),
+      std::max<std::int64_t>(0, now->open_calls + x.open_calls), bounded(bounded_sum(now->reserved, x.reserved)),
+      bounded(bounded_sum(now->reserved_tokens, x.reserved_tokens)));
 }
 
 caf::error check_budget(const budget_name& whose, const budget_total& so_far, const spending_limits& limit,
                         nano_units asked, std::int64_t asked_tokens) {
-  const auto money = check_one(whose, bounded(limit.money), so_far.cost, so_far.reserved, asked, true);
+  auto money = check_one(whose, bounded(limit.money), so_far.cost, so_far.reserved, asked, true);
   if (code_of(money) == ec::budget_spent) {
     return money;
   }
-  auto tokens =
-      check_one(whose, bounded(limit.tokens), so_far.tokens, so_far.reserved_tokens, asked_tokens, false);
+  auto tokens = check_one(whose, bounded(limit.tokens), so_far.tokens, so_far.reserved_tokens, asked_tokens, false);
   return code_of(tokens) == ec::budget_spent || !money ? tokens : money;
 }
 

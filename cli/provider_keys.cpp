@@ -14,7 +14,8 @@ constexpr value_rule flag_rule{value_kind::flag};
 constexpr value_rule seconds_rule{value_kind::seconds, 1, 2'678'400};
 
 constexpr std::array table = {
-    provider_key{"kind", {value_kind::choice, 0, 9e15, "responses, chat, anthropic, relay, command, replay"}, false, "The wire"},
+    provider_key{
+        "kind", {value_kind::choice, 0, 9e15, "responses, chat, anthropic, relay, command, replay"}, false, "The wire"},
     provider_key{"model", text_rule, false, "Unless --model or --models says otherwise"},
     provider_key{"models", text_rule, true, "Which it has: any other is refused before it is asked for"},
     provider_key{"base_url", text_rule, false, "Without /responses, /chat/completions or /messages; relay: whole"},
@@ -28,7 +29,8 @@ constexpr std::array table = {
     provider_key{"pass_environment", text_rule, true, "command: names of further variables to pass on"},
     provider_key{"working_dir", text_rule, false, "command: where it runs"},
     provider_key{"recording", text_rule, false, "replay: the file"},
-    provider_key{"ordered", flag_rule, false, "replay: hand replies out in their order, so that the winner is the same"},
+    provider_key{"ordered", flag_rule, false,
+                 "replay: hand replies out in their order, so that the winner is the same"},
     provider_key{"concurrency", {value_kind::integer, 1, 10'000}, false, "Calls at once"},
     provider_key{"max_output_tokens", {value_kind::integer, 1, 10'000'000}, false, "Of one reply"},
     provider_key{"requests_per_minute", {value_kind::integer, 1, 1'000'000}, false, "Our own limit"},
@@ -58,8 +60,8 @@ const provider_key* find_provider_key(std::string_view name) {
 
 bool is_secret_header(std::string_view name) {
   std::string lower;
-  for (const unsigned char c : name) {
-    lower += static_cast<char>(std::tolower(c));
+  for (const char c : name) {
+    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   constexpr std::array<std::string_view, 6> secret = {"authorization", "api-key", "apikey",
                                                       "token",         "secret",  "cookie"};

@@ -156,7 +156,7 @@ bool write_file(const std::string& path, const std::string& text) {
 }
 
 std::string read_file(const std::string& path) {
-  constexpr std::size_t most = 1024 * 1024;
+  constexpr std::size_t most = std::size_t{1024} * 1024;
   std::string text;
   const unique_fd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   char piece[4096];

@@ -45,7 +45,7 @@ bool can_build_root() {
   }
   return works([] {  // the first child is pid 1 of the new namespace, as procfs asks
     const unique_fd tree{mount(nullptr, "/", nullptr, ms_rec | ms_private) == 0 ? clone_tree("/usr") : -1};
-    const unique_fd root{make_tmpfs(1024 * 1024, "0755", attr_nosuid, 0)};
+    const unique_fd root{make_tmpfs(std::uint64_t{1024} * 1024, "0755", attr_nosuid, 0)};
     return tree && root && set_tree_attributes(tree.get(), attr_rdonly) == 0 &&
            attach_tree(root.get(), AT_FDCWD, "/tmp") == 0 && ::fchdir(root.get()) == 0 && ::mkdir("proc", 0755) == 0 &&
            mount("proc", "proc", "proc", ms_nosuid) == 0 && pivot_root(".", ".") == 0;
@@ -159,27 +159,27 @@ void name_obstacles(host_facts& facts, const std::string& cgroup_problem) {
   auto& list = facts.obstacles;
   const bool has_namespaces = facts.best >= level::namespaced;
   if (!facts.seccomp) {
-    list.push_back("the kernel has no seccomp filters: CONFIG_SECCOMP_FILTER is needed");
+    list.emplace_back("the kernel has no seccomp filters: CONFIG_SECCOMP_FILTER is needed");
   }
   if (!has_namespaces && facts.apparmor_restricts_userns && !facts.is_root) {
-    list.push_back(
+    list.emplace_back(
         "AppArmor refuses unprivileged user namespaces (Ubuntu 24.04): run as root, or sysctl "
         "kernel.apparmor_restrict_unprivileged_userns=0, or give regatta-sandbox a profile with `userns,`");
   } else if (!has_namespaces && !facts.is_root) {
-    list.push_back(
+    list.emplace_back(
         "no usable user namespaces: run as root, or sysctl user.max_user_namespaces=10000 (Debian, too: "
         "kernel.unprivileged_userns_clone=1); in a container also the options named next");
   }
   if (!has_namespaces && (facts.is_root || ::access("/.dockerenv", F_OK) == 0)) {
-    list.push_back(
+    list.emplace_back(
         "no right to make namespaces and mounts: in Docker start with --cap-add SYS_ADMIN --security-opt "
         "seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined");
   }
   if (facts.landlock_abi == 0) {
-    list.push_back("the kernel has no Landlock: needs 5.13 and `landlock` in the lsm= list; one wall less");
+    list.emplace_back("the kernel has no Landlock: needs 5.13 and `landlock` in the lsm= list; one wall less");
   }
   if (has_namespaces && !cgroup_problem.empty()) {
-    list.push_back("no memory limit for the whole tree: " + cgroup_problem);
+    list.emplace_back("no memory limit for the whole tree: " + cgroup_problem);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -112,12 +113,14 @@ scmp_arg_cmp masked(unsigned argument, std::uint64_t mask, std::uint64_t value) 
 
 void add_argument_rules(rule_adder& rules) {
   // Devices only: os.mkfifo is mknod, too.
-  for (const std::uint64_t kind : {S_IFCHR, S_IFBLK}) {
+  constexpr std::array<std::uint64_t, 2> device_kinds = {S_IFCHR, S_IFBLK};
+  for (const auto kind : device_kinds) {
     rules.deny_if("mknod", EPERM, masked(1, S_IFMT, kind));
     rules.deny_if("mknodat", EPERM, masked(2, S_IFMT, kind));
   }
-  for (const std::uint64_t flag :
-       {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP}) {
+  constexpr std::array<std::uint64_t, 7> namespaces = {CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,   CLONE_NEWNET,
+                                                       CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP};
+  for (const auto flag : namespaces) {
     rules.deny_if("clone", EPERM, masked(0, flag, flag));
   }
   constexpr std::uint64_t low_word = 0xffffffff, tioclinux = 0x541C;
