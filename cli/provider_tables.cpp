@@ -16,7 +16,7 @@ namespace regatta::cli {
 namespace {
 
 /// A key is one line.
-constexpr std::uint64_t key_bytes = 16 * 1024;
+constexpr std::uint64_t key_bytes = std::uint64_t{16} * 1024;
 /// What KernelAgent's example `.env` holds; not a key.
 constexpr std::string_view placeholder = "your-api-key-here";
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # CI and the sanitizers join the sources of a target (CMAKE_UNITY_BUILD): most of the time goes into reading the same
-# headers, and joined they take less than half of it. The plain build (`make test`, `make tidy`) still reads each source alone.
+# headers, and joined they take less than half of it. The plain build (`make test`) still reads each source alone.
 # Included last: names targets.
 if(NOT CMAKE_UNITY_BUILD)
   return()

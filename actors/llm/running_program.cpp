@@ -279,7 +279,6 @@ program_ended running_program::told_end() {
   const auto got = read(status_.get(), line.data(), line.size() - 1);
   program_ended out;
   char how = 0;
-  // Our own lifeline wrote it, from an int: it fits. NOLINTNEXTLINE(cert-err34-c)
   if (got <= 0 || std::sscanf(line.data(), "%c %d", &how, &out.code) != 2) {
     return out;
   }
