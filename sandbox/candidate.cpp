@@ -103,6 +103,7 @@ void reset_signals() {
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const auto& text : texts) {
     pointers.push_back(const_cast<char*>(text.c_str()));
   }

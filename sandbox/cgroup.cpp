@@ -156,7 +156,7 @@ bool cgroup_tree::make_leaf(std::uint64_t run, const run_limits& limits, cgroup_
     }
   }
   const auto add_v1 = [&](const std::string& group, const char* file, const std::string& value) {
-    const auto folder = group + name;
+    auto folder = group + name;
     ok = ok && ::mkdir(folder.c_str(), 0755) == 0;
     if (ok) {
       leaf.v1.push_back(folder);

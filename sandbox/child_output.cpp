@@ -20,6 +20,7 @@ namespace {
 
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (const auto& text : texts) {
     pointers.push_back(const_cast<char*>(text.c_str()));
   }

@@ -170,7 +170,7 @@ void forker_link::wait_for_end() {
 
 std::string find_forker() {
   const std::string name = "/regatta-sandbox";
-  const auto beside = program_dir() + name;
+  auto beside = program_dir() + name;
   if (::access(beside.c_str(), X_OK) == 0) {
     return beside;
   }

@@ -116,7 +116,7 @@ private:
 
 /// A folder that holds more than an interpreter must not be bound as if it were one.
 std::string too_wide(const std::string& prefix) {
-  const auto real = resolve_on_host(prefix).real;
+  auto real = resolve_on_host(prefix).real;
   const char* home = std::getenv("HOME");
   const auto home_real = home == nullptr ? std::string{} : resolve_on_host(home).real;
   for (const char* shared : {"/", "/home", "/root", "/tmp", "/var", "/etc", "/opt", "/srv", "/mnt", "/dev/shm"}) {

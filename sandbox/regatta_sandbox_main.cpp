@@ -141,7 +141,7 @@ int parse_and_run(int argc, char** argv) {
   if (is_level_required) {
     command.config.require = command.config.at_most;
   }
-  return sandbox::run_by_hand(std::move(command));
+  return sandbox::run_by_hand(command);
 }
 
 }  // namespace

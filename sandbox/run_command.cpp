@@ -116,7 +116,7 @@ std::string number(const char* key, std::int64_t value) {
 }
 
 void print_json(const run_result& result) {
-  std::string out = "{\"schema_version\":1,\"outcome\":" + json_string(name_of(result.outcome)) +
+  std::string out = R"({"schema_version":1,"outcome":)" + json_string(name_of(result.outcome)) +
                     ",\"claim\":" + json_string(name_of(result.claim)) + ",\"reason\":" + json_string(result.reason) +
                     ",\"level\":" + json_string(name_of(result.level)) + ",\"engine\":" + json_string(result.engine);
   out += number("exit_code", result.exit_code) + number("signal", result.signal);
@@ -176,7 +176,7 @@ run_result run_until_end_or_signal(runner& sandbox, run_spec spec) {
 
 }  // namespace
 
-int run_by_hand(run_command command) {
+int run_by_hand(const run_command& command) {
   run_spec spec;
   spec.argv = command.argv;
   spec.keep = command.keep;
@@ -223,7 +223,7 @@ int print_probe(bool is_json) {
                                                 {"cgroup_memory", facts.cgroup_memory},
                                                 {"cgroup_pids", facts.cgroup_pids},
                                                 {"cgroup_kill", facts.cgroup_kill}};
-  std::string json = "{\"schema_version\":1,\"level\":" + json_string(name_of(facts.best)) +
+  std::string json = R"({"schema_version":1,"level":)" + json_string(name_of(facts.best)) +
                      ",\"kernel\":" + json_string(facts.kernel) + ",\"cgroup\":" + json_string(facts.cgroup) +
                      number("landlock_abi", facts.landlock_abi);
   std::string text = "sandbox level " + to_string(facts.best) + "\n  kernel " + facts.kernel + "\n  cgroup " +

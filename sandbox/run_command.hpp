@@ -28,7 +28,7 @@ struct run_command {
 
 /// Exit status: 0 if the run's outcome is `exited`, whatever it claimed; 1 for every other outcome of the candidate;
 /// 2 for a request that makes no sense; 7 if the level is refused; 9 if the sandbox failed. SIGINT and SIGTERM cancel.
-int run_by_hand(run_command command);
+int run_by_hand(const run_command& command);
 
 /// Exit status 0.
 int print_probe(bool is_json);
