@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes four sources that include all of ours, with their compile commands: joined_sources.py CI_FOLDER FOLDER.
+"""Writes five sources that include all of ours, with their compile commands: joined_sources.py CI_FOLDER FOLDER.
 
 clang-tidy spends most of its time in CAF's headers, once per source it is given: 19 s for each of 190, and little more
 for fifty joined. The parts are made of the joined sources of the ci preset, apart where names meet: a program's main()
@@ -11,9 +11,10 @@ import pathlib
 import re
 import sys
 
-STORE = {"regatta_words", "regatta_protocol", "regatta_text", "regatta_store", "regatta_recording", "regatta_actors",
-         "regatta_sandbox"}
-PROGRAM = {"regatta": "first", "regatta-lifeline": "next", "regatta-sandbox": "alone"}
+PARTS = {"race": {"regatta_llm", "regatta_coordinator"},
+         "cli": {"regatta_node", "regatta_node_agent", "regatta_cli", "regatta_embedded", "regatta"},
+         "next": {"regatta-lifeline"}, "alone": {"regatta-sandbox"}}
+OTHERS = "store"
 FLAG = re.compile(r"-(I|D|isystem|std|W(?!error|no-subobject-linkage))")  # that one is gcc's
 
 
@@ -22,11 +23,9 @@ def part(source):
     if not joined:
         return "alone"
     target, number = joined.groups()
-    if target in PROGRAM:
-        return PROGRAM[target]
     if number != "0":
         return "next"
-    return "store" if target in STORE else "first"
+    return next((name for name, targets in PARTS.items() if target in targets), OTHERS)
 
 
 def main(ci, folder):
@@ -41,7 +40,8 @@ def main(ci, folder):
     for name, sources in sorted(parts.items()):
         path = folder / f"{name}.cxx"
         path.write_text("".join(f'#include "{source}"\n' for source in sources))
-        commands.append({"directory": str(folder), "file": str(path), "arguments": ["clang++", *flags, "-c", str(path)]})
+        arguments = ["clang++", *flags, "-c", str(path)]
+        commands.append({"directory": str(folder), "file": str(path), "arguments": arguments})
         print(path)
     (folder / "compile_commands.json").write_text(json.dumps(commands, indent=1))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang-tidy over all of our sources, joined (scripts/joined_sources.py says why); or, each alone, over those that changed
-# since REV: scripts/tidy.sh [REV]. Builds nothing: configuring makes the headers that are generated.
+# clang-tidy over all of our sources, joined (scripts/joined_sources.py says why); or, each alone, over those that
+# changed since REV: scripts/tidy.sh [REV]. Builds nothing: configuring makes the headers that are generated.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ $# -gt 0 ]; then
