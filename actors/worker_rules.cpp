@@ -47,7 +47,7 @@ std::string note_of(const prompt_progress& x) {
 
 }  // namespace
 
-worker_rules::worker_rules(spawn_worker job, shared_brief brief)
+worker_rules::worker_rules(const spawn_worker& job, shared_brief brief)
     : job_{without_brief(job)}, brief_{brief ? std::move(brief) : brief_of(job)}, progress_{std::move(job_.progress)} {}
 
 void worker_rules::enter(phase next, std::optional<time_point> deadline) {

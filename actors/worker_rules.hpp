@@ -9,8 +9,8 @@
 ///    +---------------------+----------------+----------- next round -------------------+
 ///
 /// An LLM failure uses up an attempt, never a round, and is not shown to the model. A model that is gone for good, or
-/// that fails in all attempts of a round, is left for the next of the worker's fallbacks, in the same round. Messages whose key is not the
-/// current one, and answers to a step that is over, change nothing.
+/// that fails in all attempts of a round, is left for the next of the worker's fallbacks, in the same round. Messages
+/// whose key is not the current one, and answers to a step that is over, change nothing.
 #pragma once
 
 #include "actors/code_extractor.hpp"
@@ -48,7 +48,7 @@ public:
   using time_point = std::chrono::steady_clock::time_point;
 
   /// `brief`: shared with the race's other workers on this host; empty: the job's own.
-  explicit worker_rules(spawn_worker job, shared_brief brief = nullptr);
+  explicit worker_rules(const spawn_worker& job, shared_brief brief = nullptr);
 
   void begin(time_point now);
 
@@ -117,10 +117,10 @@ private:
   phase phase_ = phase::starting;
   std::uint64_t step_ = 0;
   std::optional<time_point> deadline_;
-  bool has_asked_again_ = false;   ///< The current step's request was sent a second time.
-  std::uint32_t attempt_ = 1;      ///< Of the prompt, in this round.
+  bool has_asked_again_ = false;     ///< The current step's request was sent a second time.
+  std::uint32_t attempt_ = 1;        ///< Of the prompt, in this round.
   std::uint32_t first_attempt_ = 1;  ///< Of this model, in this round.
-  std::uint32_t run_attempt_ = 1;  ///< Of the evaluation, in this round.
+  std::uint32_t run_attempt_ = 1;    ///< Of the evaluation, in this round.
   std::uint32_t check_attempt_ = 1;
   found_code found_;
   bool is_cut_ = false;

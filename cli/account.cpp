@@ -122,9 +122,9 @@ std::string run_details(const race_record& record, const round_row& round) {
     if (x.worker == round.worker && x.round == round.round) {
       out += "        run " + std::to_string(x.attempt) + ": " + x.outcome + ", claim " + x.claim + ", " + x.judgement +
              ": " + short_line(x.reason) + "; " + short_time(x.elapsed) + " (queued " + short_time(x.queued) +
-             ", CPU " + short_time(x.cpu_time) + ", peak " + std::to_string(x.peak_memory / (1024 * 1024)) +
-             " MiB) on " + clean_line(x.slot) + ", " + clean_line(x.engine) + ", sandbox " +
-             clean_line(x.sandbox_level) + "\n";
+             ", CPU " + short_time(x.cpu_time) + ", peak " +
+             std::to_string(x.peak_memory / (std::uint64_t{1024} * 1024)) + " MiB) on " + clean_line(x.slot) + ", " +
+             clean_line(x.engine) + ", sandbox " + clean_line(x.sandbox_level) + "\n";
     }
   }
   return out;

@@ -35,7 +35,7 @@ namespace regatta::cli {
 namespace {
 
 /// A configuration is written by hand.
-constexpr std::uint64_t config_bytes = 1024 * 1024;
+constexpr std::uint64_t config_bytes = std::uint64_t{1024} * 1024;
 
 class reader {
 public:

@@ -24,7 +24,7 @@ namespace {
 
 /// A request is one word; an answer a few lines.
 constexpr std::size_t request_bytes = 256;
-constexpr std::size_t answer_bytes = 64 * 1024;
+constexpr std::size_t answer_bytes = std::size_t{64} * 1024;
 /// A client asks as soon as it is connected.
 constexpr int ask_ms = 200;
 /// A server answers between two redraws; much longer only if its terminal is stopped.

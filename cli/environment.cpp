@@ -16,7 +16,7 @@ namespace regatta::cli {
 namespace {
 
 /// A `.env` has a few lines; more is some other file.
-constexpr std::uint64_t env_file_bytes = 256 * 1024;
+constexpr std::uint64_t env_file_bytes = std::uint64_t{256} * 1024;
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");

@@ -147,7 +147,7 @@ void look_at_memory(host_view& out) {
 std::string find_compiler(const environment& env) {
   const auto given = value_of(env, "CC");
   for (const auto& name : {given, std::string{"gcc"}, std::string{"clang"}, std::string{"cc"}}) {
-    if (const auto path = find_on_path(value_of(env, "PATH"), name); !path.empty()) {
+    if (auto path = find_on_path(value_of(env, "PATH"), name); !path.empty()) {
       return path;
     }
   }

@@ -120,7 +120,7 @@ void tell_the_rest(race_pointer self) {
   tell(self, self->state.gate.on_answer(std::numeric_limits<std::uint64_t>::max()));
 }
 
-void close(race_pointer self, race_closed closed) {
+void close(race_pointer self, const race_closed& closed) {
   tell_the_rest(self);
   for (const auto& sink : self->state.config.sinks) {
     self->send(sink, closed);

@@ -7,10 +7,10 @@
 
 namespace regatta {
 
-gateway_rules::gateway_rules(std::vector<provider_config> providers,
+gateway_rules::gateway_rules(const std::vector<provider_config>& providers,
                              const std::map<std::string, caf::expected<recording>>& recordings, gateway_terms terms)
-    : terms_{std::move(terms)} {
-  for (auto& config : providers) {
+    : terms_{terms} {
+  for (const auto& config : providers) {
     provider_desk desk{config, provider_queue{config.concurrency, config.requests_per_minute, config.tokens_per_minute},
                        nullptr, "", ""};
     if (config.kind == provider_kind::replay) {

@@ -59,7 +59,7 @@ class gateway_rules {
 public:
   gateway_rules() = default;
   /// `recordings`: those of `replay` providers by name, read already, or why not.
-  gateway_rules(std::vector<provider_config> providers,
+  gateway_rules(const std::vector<provider_config>& providers,
                 const std::map<std::string, caf::expected<recording>>& recordings, gateway_terms terms);
 
   /// Fails: `ec::unknown_provider`, `ec::refused` (its race is withdrawn), `ec::invalid_config` (bad recording).

@@ -76,7 +76,7 @@ std::string without_lone_surrogates(std::string_view text) {
 
 value parse(std::string_view bytes) {
   if (is_too_deep(bytes)) {
-    const value nothing(value::value_t::discarded);  // In braces it would be a list of one.
+    value nothing(value::value_t::discarded);  // In braces it would be a list of one.
     return nothing;
   }
   auto result = value::parse(bytes, nullptr, false);
