@@ -90,6 +90,14 @@ void send_text(int fd, const std::string& text) {
   [[maybe_unused]] const auto sent = ::send(fd, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/// The name is there, and no listener behind it.
+bool is_left_behind(const sockaddr_un& address) {
+  const descriptor probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  return probe.get() >= 0 &&
+         ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+         errno == ECONNREFUSED;
+}
+
 caf::error io_error(const std::string& what) {
   return fail(ec::io_failed, what + ": " + std::strerror(errno));
 }
@@ -109,6 +117,10 @@ caf::expected<std::unique_ptr<control_server>> control_server::open(const std::s
   }
   out->fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const auto address = address_of(out->folder_, out->name_);
+  // What a killed process left of this race is nobody's.
+  if (out->fd_ >= 0 && is_left_behind(address)) {
+    ::unlinkat(out->folder_, out->name_.c_str(), 0);
+  }
   // The program's umask is 077, so the socket is born with mode 0600 at most.
   if (out->fd_ < 0 || ::bind(out->fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(out->fd_, 8) != 0) {

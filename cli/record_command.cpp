@@ -25,9 +25,20 @@ std::string summary_of(const run_recording& x) {
   return out;
 }
 
-/// Whole or not at all.
+/// Whole or not at all: a file is written beside it and takes its name. So nothing else may have that name, and no folder
+/// is made for it.
 caf::error write_whole(const std::string& file, const std::string& text) {
   const auto path = std::filesystem::absolute(file);
+  std::error_code error;
+  const auto there = std::filesystem::symlink_status(path, error).type();
+  if (there != std::filesystem::file_type::not_found && there != std::filesystem::file_type::regular) {
+    return fail(ec::invalid_config, "-o: got " + file +
+                                        ", which is no regular file; allowed: a new file, or one to be replaced "
+                                        "(without -o the recording goes to stdout)");
+  }
+  if (!std::filesystem::is_directory(path.parent_path(), error)) {
+    return fail(ec::invalid_config, "-o: got " + file + ", allowed: a file in a folder that exists");
+  }
   file_batch batch{path.parent_path().string()};
   batch.put(path.filename().string(), text, file_care::lasting);
   return batch.flush();

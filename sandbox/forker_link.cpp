@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,19 @@ namespace {
 
 /// Exec and dynamic linking of a small program; seconds only on a machine that is on its knees.
 constexpr int hello_timeout_ms = 10'000;
+
+/// From the end of its channel until it has removed its cgroups and left; a stopped one never does. Judgement.
+constexpr int leave_timeout_ms = 3'000;
+
+/// True once it has ended, reaped or not.
+bool ends_within(pid_t pid, int ms) {
+  const unique_fd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+  pollfd end{process.get(), POLLIN, 0};
+  int ready = 0;
+  while ((ready = ::poll(&end, 1, ms)) < 0 && errno == EINTR) {
+  }
+  return ready > 0;
+}
 
 /// In a session of its own, so that Ctrl-C at our terminal does not reach it; signals as at boot; no environment.
 int spawn(const std::string& program, const std::vector<std::string>& arguments, int channel, pid_t& pid) {
@@ -159,6 +173,9 @@ void forker_link::close() {
 void forker_link::stop() {
   channel_.reset();
   unsent_.clear();
+  if (pid_ > 0 && !ends_within(pid_, leave_timeout_ms)) {
+    ::kill(pid_, SIGKILL);
+  }
   wait_for_end();
 }
 

@@ -2,11 +2,11 @@
 #include "actors/llm/curl_transport.hpp"
 
 #include "actors/llm/head_reader.hpp"
+#include "actors/llm/heap_holes.hpp"
 #include "actors/llm/order_box.hpp"
 #include "messages/limits.hpp"
 
 #include <curl/curl.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <array>
@@ -160,21 +160,9 @@ private:
   void drop_sent_body() {
     curl_off_t sent = 0;
     curl_easy_getinfo(easy_, CURLINFO_SIZE_UPLOAD_T, &sent);
-    if (sent == static_cast<curl_off_t>(request_.body.size())) {
-      const auto size = request_.body.size();
+    if (const auto size = request_.body.size(); sent == static_cast<curl_off_t>(size)) {
       std::string{}.swap(request_.body);
-      trim_after(size);
-    }
-  }
-
-  /// Prompts of a ramp-up all stand in memory before the first is answered, and the allocator keeps their holes between
-  /// what lives on: 4 KiB a stream of the bench. Looking for them takes about a millisecond, so not for every body.
-  static void trim_after(std::size_t size) {
-    constexpr std::size_t worth_it = 2'000'000;
-    static std::atomic<std::size_t> dropped{0};
-    if (dropped.fetch_add(size) + size >= worth_it) {
-      dropped = 0;
-      ::malloc_trim(0);
+      trim_holes_after(size);
     }
   }
 

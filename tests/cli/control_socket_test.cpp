@@ -43,6 +43,14 @@ BOOST_AUTO_TEST_CASE(a_socket_that_nobody_listens_on_is_removed) {
     std::filesystem::create_hard_link(path, other);
   }
   std::filesystem::rename(other, path);
+  {
+    // The race that is taken up again.
+    std::filesystem::create_hard_link(path, other);
+    const auto again = control_server::open(folder.path(), race);
+    BOOST_TEST_REQUIRE(static_cast<bool>(again), "a resumed race has a socket of its own");
+    BOOST_TEST(!control_server::open(folder.path(), race), "and nobody takes it from the living");
+  }
+  std::filesystem::rename(other, path);
   BOOST_TEST(controlled_races(folder.path()).size() == 1U);
   const auto answer = ask_race(folder.path(), race, "status");
   BOOST_REQUIRE(!answer);

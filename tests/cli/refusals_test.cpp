@@ -88,6 +88,20 @@ BOOST_AUTO_TEST_CASE(an_event_socket_that_was_asked_for_and_cannot_be_had_is_wro
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_recording_replaces_files_only) {
+  const scratch_folder folder;
+  program_run race_first{folder.path(), race({"--quiet"}, toy_recording())};
+  BOOST_TEST_REQUIRE(race_first.wait() == 0, race_first.err());
+  fs::create_symlink("/dev/null", folder / "link");
+  for (const auto& target : {folder / "link", folder.path(), folder / "no/folder/x.jsonl"}) {
+    program_run program{folder.path(), {regatta_program(), "record", "latest", "-o", target}};
+    BOOST_TEST(program.wait() == 2, program.err());
+    BOOST_TEST(has(program.err(), "-o: got " + target), program.err());
+  }
+  BOOST_TEST(fs::is_symlink(folder / "link"));
+  BOOST_TEST(!fs::exists(folder / "no"));
+}
+
 BOOST_AUTO_TEST_CASE(a_result_that_cannot_be_written_to_stdout_is_no_success) {
   const scratch_folder folder;
   // The race's result is on disk, its account is not told: 6. A list is nothing but what it tells: 1.

@@ -217,6 +217,14 @@ BOOST_AUTO_TEST_CASE(a_stopped_runner_ends_all_runs_and_reports_each) {
   BOOST_TEST((wait_for(second).outcome == outcome::cancelled));
 }
 
+BOOST_AUTO_TEST_CASE(a_forker_that_was_stopped_does_not_hold_up_the_end) {
+  auto sandbox = open_runner();
+  const auto forker = forker_pid();
+  ::kill(forker, SIGSTOP);
+  sandbox.reset();
+  BOOST_TEST(::kill(forker, 0) != 0, "it is gone, and reaped");
+}
+
 BOOST_AUTO_TEST_CASE(kill_9_of_the_program_leaves_nothing_alive) {
   const leaves_nothing guard;
   // A program that holds a runner: ourselves, forked before any thread exists here.
