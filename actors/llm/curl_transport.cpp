@@ -155,8 +155,7 @@ public:
   }
 
 private:
-  /// A stream lives for minutes after its prompt was sent, and a prompt is as large as all else that it needs. Once it
-  /// is answered nothing is sent a second time; a server that answers early still has the rest coming.
+  /// A prompt is as large as all else that a stream needs: dropped once it is wholly sent and answered.
   void drop_sent_body() {
     curl_off_t sent = 0;
     curl_easy_getinfo(easy_, CURLINFO_SIZE_UPLOAD_T, &sent);
