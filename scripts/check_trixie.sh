@@ -20,7 +20,8 @@ cp /etc/resolv.conf "$folder/etc/" 2>/dev/null || true
 cp -r /etc/apt/apt.conf.d/. "$folder/etc/apt/apt.conf.d/"
 [ ! -d /etc/pip.conf ] && [ -f /etc/pip.conf ] && cp /etc/pip.conf "$folder/etc/"
 
-cleanup() { umount "$folder/dev/shm" "$folder/dev" "$folder/sys/fs/cgroup" "$folder/sys" "$folder/proc" 2>/dev/null || true; }
+# /sys is bound with all that is mounted below it, as a slave: the host keeps its own.
+cleanup() { for each in dev/shm dev sys proc; do umount -R "$folder/$each" 2>/dev/null || true; done; }
 trap cleanup EXIT
 cleanup
 mount -t proc proc "$folder/proc"
