@@ -98,7 +98,8 @@ def measure(way, case, workers, kernelagent, has_sampler=True, answered=16):
     server = subprocess.Popen([sys.executable, os.path.join(ROOT, "bench/instant_llm.py"), case, str(answered)],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     port = server.stdout.readline().strip()
-    environment = dict(os.environ, OPENAI_BASE_URL=f"http://127.0.0.1:{port}", OPENAI_API_KEY="bench",
+    # The program looks for its helpers there, too: of several folders only the one in turn.
+    environment = dict(os.environ, REGATTA_BIN_DIR=PROGRAMS, OPENAI_BASE_URL=f"http://127.0.0.1:{port}", OPENAI_API_KEY="bench",
                        PYTHONPATH=kernelagent if way == "kernelagent" else "")
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     with open("/proc/uptime", encoding="ascii") as uptime:

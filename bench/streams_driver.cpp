@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Part of bench/streams_bench.py: a gateway holds N streams of one server; says on stdout what they cost it.
 #include "actors/llm/llm_gateway.hpp"
+#include "bench/own_memory.hpp"
 
 #include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
@@ -11,7 +12,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -41,20 +41,6 @@ prompt_sink_actor::behavior_type listener(prompt_sink_actor::pointer, counts* to
   };
 }
 
-/// Memory that is ours alone, in bytes.
-double own_memory() {
-  std::ifstream in{"/proc/self/smaps_rollup"};
-  std::string word;
-  double kib = 0;
-  while (in >> word) {
-    if (word == "Pss:") {
-      in >> kib;
-      break;
-    }
-  }
-  return kib * 1024;
-}
-
 double cpu_seconds() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -66,7 +52,7 @@ double cpu_seconds() {
 
 bool wait_for(const std::function<bool()>& is_there) {
   for (int i = 0; i < 6'000 && !is_there(); ++i) {
-    std::this_thread::sleep_for(20ms);
+    std::this_thread::sleep_for(20ms);  // a bench waits beside actors that it must not load
   }
   return is_there();
 }
@@ -123,10 +109,10 @@ int main(int argc, char** argv) {
     ask(i);
   }
   const bool is_whole = wait_for([&] { return seen.begun >= streams; });
-  std::this_thread::sleep_for(2s);
+  std::this_thread::sleep_for(2s);  // until the ramp-up has died down
   const auto cpu_before = cpu_seconds();
   const auto deltas_before = seen.deltas.load();
-  std::this_thread::sleep_for(std::chrono::seconds{std::atoi(argv[4])});
+  std::this_thread::sleep_for(std::chrono::seconds{std::atoi(argv[4])});  // what is measured
   const auto cpu = cpu_seconds() - cpu_before;
   const auto deltas = seen.deltas - deltas_before;
   std::printf(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does an idle worker cost? Spawns N of them, each waiting for the answer to its first prompt, and says on stdout how
-// much memory the process has grown: `workers_driver 10000`.
+// What does an idle worker cost? Spawns N of them, each waiting for the answer to its first prompt, and tells how
+// much memory the process has grown by: `workers_driver 10000`.
 #include "actors/worker.hpp"
+#include "bench/own_memory.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <thread>
 
@@ -36,20 +36,6 @@ uplink_actor::behavior_type silent_uplink(uplink_actor::pointer, std::atomic<std
       [](const worker_ended&) {},
       [](const node_quiet&) {},
   };
-}
-
-/// Memory that is ours alone, in bytes.
-double own_memory() {
-  std::ifstream in{"/proc/self/smaps_rollup"};
-  std::string word;
-  double kib = 0;
-  while (in >> word) {
-    if (word == "Pss:") {
-      in >> kib;
-      break;
-    }
-  }
-  return kib * 1024;
 }
 
 spawn_worker job_of(std::uint32_t number) {
@@ -88,9 +74,9 @@ int main(int argc, char** argv) {
   };
   const auto wait_for = [&](std::uint32_t count) {
     for (int i = 0; i < 3'000 && asked < count; ++i) {
-      std::this_thread::sleep_for(20ms);
+      std::this_thread::sleep_for(20ms);  // a bench waits beside actors that it must not load
     }
-    std::this_thread::sleep_for(1s);
+    std::this_thread::sleep_for(1s);  // what the last answers set off
   };
   // The first ones pay for threads and pools.
   for (std::uint32_t i = 1; i <= 100; ++i) {
