@@ -78,7 +78,7 @@ private:
       }
     }
     if (allowed.empty()) {
-      allowed = "keys of race, llm, run, output, providers.NAME; state_dir, events";
+      allowed = "keys of race, llm, run, output, budget, providers.NAME; state_dir, events";
     }
     complain(at, "unknown key: got " + key + (near.empty() ? "" : " (did you mean " + near + "?)") +
                      ", allowed: " + allowed);

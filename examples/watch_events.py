@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints a race as it happens: watch_events.py ENDPOINT [RACE]. Needs pyzmq and msgpack; see docs/events.md."""
+"""Prints a race as it happens: watch_events.py ENDPOINT [RACE]. Needs `pip install pyzmq msgpack`; docs/events.md."""
 import sys
 import msgpack
 import zmq

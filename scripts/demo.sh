@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$regatta_root"
 setup_build
 setup_python
-say "building (release)"
+say "building (release): about five minutes on two idle cores the first time"
 cmake --preset release >build-release.log 2>&1 || { cat build-release.log; exit 1; }
 rm -f build-release.log
 cmake --build --preset release
