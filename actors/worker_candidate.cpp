@@ -20,7 +20,7 @@ void worker_rules::ask_registry() {
 }
 
 void worker_rules::send_reserve() {
-  send(reserve{job_.race, job_.spec.worker, progress_.round, run_attempt_, digest_});
+  send(reserve{brief_->race, spec_.worker, progress_.round, run_attempt_, candidate_->digest});
 }
 
 void worker_rules::on_reservation(std::uint64_t step, const reservation& msg, time_point now) {
@@ -28,13 +28,14 @@ void worker_rules::on_reservation(std::uint64_t step, const reservation& msg, ti
     return;
   }
   if (phase_ == phase::reserving && run_attempt_ == 1) {
-    report_fact(candidate_reserved{job_.spec.worker, progress_.round, attempt_, digest_, msg.duplicate, msg.owner});
+    report_fact(
+        candidate_reserved{spec_.worker, progress_.round, attempt_, candidate_->digest, msg.duplicate, msg.owner});
   }
   // A second try of an own candidate is no duplicate, whoever was granted it in between.
-  const bool must_retire = job_.on_duplicate == duplicate_policy::retire && run_attempt_ == 1 &&
+  const bool must_retire = brief_->on_duplicate == duplicate_policy::retire && run_attempt_ == 1 &&
                            msg.duplicate == duplicate::duplicate_cross_worker;
   if (must_retire) {
-    effects_.emplace_back(release{job_.race, job_.spec.worker, digest_});
+    effects_.emplace_back(release{brief_->race, spec_.worker, candidate_->digest});
     end(worker_end::retired, "same candidate as " + to_string(msg.owner));
     return;
   }
@@ -53,8 +54,8 @@ void worker_rules::on_reservation(std::uint64_t step, const reservation& msg, ti
 }
 
 void worker_rules::on_reservation_resolved(const reservation_resolved& msg, time_point now) {
-  const bool is_current = phase_ == phase::waiting && msg.race == job_.race && msg.round == progress_.round &&
-                          msg.attempt == run_attempt_ && msg.digest == digest_;
+  const bool is_current = phase_ == phase::waiting && msg.race == brief_->race && msg.round == progress_.round &&
+                          msg.attempt == run_attempt_ && msg.digest == candidate_->digest;
   if (!is_current) {
     return;
   }
@@ -66,10 +67,10 @@ void worker_rules::on_reservation_resolved(const reservation_resolved& msg, time
 }
 
 void worker_rules::on_duplicate_settled(const reservation& msg, time_point now) {
-  progress_.last_code = code_;
+  progress_.last_code = candidate_->code;
   const auto whose = msg.duplicate == duplicate::duplicate_same_worker ? "its own" : to_string(msg.owner) + "'s";
   next_round("same candidate as " + whose + " of round " + std::to_string(msg.owner_round),
-             duplicate_feedback(msg, is_repeat_ || msg.duplicate == duplicate::duplicate_same_worker), now);
+             duplicate_feedback(msg, candidate_->is_repeat || msg.duplicate == duplicate::duplicate_same_worker), now);
 }
 
 void worker_rules::evaluate(time_point now) {
@@ -79,8 +80,9 @@ void worker_rules::evaluate(time_point now) {
 }
 
 void worker_rules::send_run() {
-  send(run{job_.race, job_.spec.worker, progress_.round, run_attempt_, code_, digest_, brief_->problem.text, job_.device,
-           job_.limits, job_.keep});
+  const auto& all = *brief_;
+  send(run{all.race, spec_.worker, progress_.round, run_attempt_, candidate_->code, candidate_->digest,
+           all.problem.text, all.device, all.limits, all.keep, all.accept, all.stage.name});
 }
 
 void worker_rules::on_run_progress(const run_progress& msg, time_point now) {
@@ -95,19 +97,19 @@ void worker_rules::on_run_ended(const run_ended& msg, time_point now) {
   if (!is_current_run(msg)) {
     return;
   }
-  const bool wins = is_accepted(verdict_of(msg.result), job_.accept);
-  report_fact(candidate_evaluated{job_.spec.worker, msg.round, msg.attempt, digest_, msg.result, wins});
+  const bool wins = is_accepted(verdict_of(msg.result), brief_->accept);
+  report_fact(candidate_evaluated{spec_.worker, msg.round, msg.attempt, candidate_->digest, msg.result, wins});
   conclude(msg.result, now);
 }
 
 void worker_rules::conclude(const evaluation& result, time_point now) {
-  if (!is_accepted(verdict_of(result), job_.accept)) {
+  if (!is_accepted(verdict_of(result), brief_->accept)) {
     on_failed_evaluation(result, now);
     return;
   }
   effects_.emplace_back(
-      winner{job_.race, job_.spec.worker, progress_.round, run_attempt_, digest_, code_, result});
-  effects_.emplace_back(settle{job_.race, job_.spec.worker, digest_, verdict_of(result), ""});
+      winner{brief_->race, spec_.worker, progress_.round, run_attempt_, candidate_->digest, candidate_->code, result});
+  effects_.emplace_back(settle{brief_->race, spec_.worker, candidate_->digest, verdict_of(result), ""});
   end(worker_end::won, "passed in round " + std::to_string(progress_.round));
 }
 
@@ -117,8 +119,8 @@ void worker_rules::on_failed_evaluation(const evaluation& result, time_point now
     return;
   }
   auto feedback = run_feedback(result);
-  effects_.emplace_back(settle{job_.race, job_.spec.worker, digest_, verdict_of(result), feedback});
-  progress_.last_code = code_;
+  effects_.emplace_back(settle{brief_->race, spec_.worker, candidate_->digest, verdict_of(result), feedback});
+  progress_.last_code = candidate_->code;
   next_round(failure_line(result), std::move(feedback), now);
 }
 
@@ -126,12 +128,12 @@ void worker_rules::on_run_lost(const std::string& why, time_point now) {
   evaluation lost;
   lost.outcome = outcome::sandbox_failed;
   lost.reason = why;
-  on_run_ended({job_.race, job_.spec.worker, progress_.round, run_attempt_, std::move(lost)}, now);
+  on_run_ended({brief_->race, spec_.worker, progress_.round, run_attempt_, std::move(lost)}, now);
 }
 
 void worker_rules::retry_evaluation(const std::string& why) {
   // Whoever waits for this candidate may have a healthier sandbox.
-  effects_.emplace_back(release{job_.race, job_.spec.worker, digest_});
+  effects_.emplace_back(release{brief_->race, spec_.worker, candidate_->digest});
   if (run_attempt_ >= sandbox_attempts) {
     end(worker_end::sandbox_failed, why);
     return;

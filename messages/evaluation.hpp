@@ -35,7 +35,10 @@ struct run {
   device_need device = device_need::any;
   run_limits limits;
   std::vector<std::string> keep;  ///< Names in the run's folder to copy out afterwards.
-  REGATTA_MESSAGE(run, race, worker, round, attempt, code, digest, problem, device, limits, keep);
+  /// Whether its self-test is run, the judge, or first the one and then the other.
+  accept_rule accept = accept_rule::claimed;
+  std::string stage;  ///< Names the judge's contract: `kernel`, `extract` …
+  REGATTA_MESSAGE(run, race, worker, round, attempt, code, digest, problem, device, limits, keep, accept, stage);
 };
 
 /// evaluator -> worker: sign of life at least every `progress_interval`.
@@ -84,9 +87,11 @@ struct evaluation {
   bool is_warm = false;
   std::string python;            ///< Path of the interpreter.
   std::vector<kept_file> kept;
+  std::string feedback;       ///< The judge's words for the model; empty if there are none.
+  std::string judge_record;   ///< The judge's whole verdict, one JSON object (docs/judge.md); empty if not judged.
   REGATTA_FIELDS(outcome, claim, judgement, exit_code, signal, reason, stdout_text, stderr_text, stdout_bytes,
                  stderr_bytes, started_us, queued, elapsed, killed_in, cpu_time, peak_memory, node, slot, gpu_uuid,
-                 engine, sandbox_level, sandbox_engine, is_warm, python, kept);
+                 engine, sandbox_level, sandbox_engine, is_warm, python, kept, feedback, judge_record);
 };
 inline verdict verdict_of(const evaluation& x) { return {x.outcome, x.claim, x.judgement}; }
 

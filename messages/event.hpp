@@ -80,8 +80,10 @@ struct reply_ended {
   std::uint64_t charged_tokens = 0;
   std::uint32_t lost_in_flight = 0;
   bool is_known = false;
+  std::string warning = {};
   REGATTA_MESSAGE(reply_ended, worker, round, attempt, outcome, text, finish_reason, response_id, usage, error,
-                  http_status, tries, first_text, elapsed, cost, basis, charged_tokens, lost_in_flight, is_known);
+                  http_status, tries, first_text, elapsed, cost, basis, charged_tokens, lost_in_flight, is_known,
+                  warning);
 };
 
 /// race: this start of a worker is over.

@@ -31,8 +31,9 @@ struct token_usage {
   std::optional<std::uint64_t> input_tokens;
   std::optional<std::uint64_t> output_tokens;
   std::optional<std::uint64_t> reasoning_tokens;  ///< Part of `output_tokens`.
-  std::optional<std::uint64_t> cached_tokens;     ///< Part of `input_tokens`.
-  REGATTA_FIELDS(input_tokens, output_tokens, reasoning_tokens, cached_tokens);
+  std::optional<std::uint64_t> cached_tokens;     ///< Part of `input_tokens`: read from the provider's cache.
+  std::optional<std::uint64_t> cache_written_tokens = {};  ///< Part of `input_tokens`: written to that cache.
+  REGATTA_FIELDS(input_tokens, output_tokens, reasoning_tokens, cached_tokens, cache_written_tokens);
 };
 
 /// worker -> race -> gateway: ask the model. Answered at once by `accepted` or an error (`ec::unknown_provider`,
@@ -103,8 +104,10 @@ struct prompt_ended {
   std::uint64_t charged_tokens = 0;        ///< What token budgets were charged with.
   std::uint32_t lost_in_flight = 0;        ///< Tries that a former process had sent and not seen the end of.
   bool is_known = false;                   ///< From the ledger: paid by a former process, not asked again.
+  std::string warning = {};                ///< For people, whatever the outcome; once per provider and process.
   REGATTA_MESSAGE(prompt_ended, race, worker, round, attempt, outcome, text, finish_reason, response_id, usage, error,
-                  http_status, tries, first_text, elapsed, cost, basis, charged_tokens, lost_in_flight, is_known);
+                  http_status, tries, first_text, elapsed, cost, basis, charged_tokens, lost_in_flight, is_known,
+                  warning);
 };
 
 /// race -> gateway: end every call of this race (or of one worker, if named). Answered by `prompts_withdrawn` when

@@ -15,12 +15,14 @@ bool is_accepted(const verdict& x, accept_rule rule) {
       return x.outcome == outcome::exited && x.claim != claim::none;
     case accept_rule::verified:
       return x.outcome == outcome::exited && x.judgement == judgement::correct;
+    case accept_rule::both:
+      return is_accepted(x, accept_rule::claimed) && is_accepted(x, accept_rule::verified);
   }
   return false;
 }
 
 std::string_view standing_of(accept_rule rule) {
-  return rule == accept_rule::verified ? "verified" : "claimed, not verified";
+  return needs_judge(rule) ? "verified" : "claimed, not verified";
 }
 
 bool has_text(llm_outcome x) {

@@ -60,7 +60,8 @@ std::string to_string(const verdict& x);
 /// Which verdicts win a race.
 enum class accept_rule : std::uint8_t {
   claimed,   ///< KernelAgent's rule: the candidate's own word. Every output then says "claimed, not verified".
-  verified,  ///< Only `judgement::correct`. Refused by name until a judge exists.
+  verified,  ///< Only `judgement::correct`: the judge runs it, its own self-test is not run.
+  both,      ///< Its self-test and then the judge.
 };
 
 /// The one place that decides whether a verdict wins.
@@ -68,6 +69,9 @@ bool is_accepted(const verdict& x, accept_rule rule);
 
 /// What the words beside a winner must be: "claimed, not verified" or "verified".
 std::string_view standing_of(accept_rule rule);
+
+/// Whether the judge has a part in it.
+constexpr bool needs_judge(accept_rule rule) { return rule != accept_rule::claimed; }
 
 }  // namespace regatta
 
@@ -89,5 +93,5 @@ REGATTA_ENUM_NAMES(regatta::judgement, 12, {regatta::judgement::not_judged, "not
                    {regatta::judgement::problem_failed, "problem_failed"},
                    {regatta::judgement::not_judgeable, "not_judgeable"},
                    {regatta::judgement::weak_oracle, "weak_oracle"}, {regatta::judgement::too_large, "too_large"});
-REGATTA_ENUM_NAMES(regatta::accept_rule, 2, {regatta::accept_rule::claimed, "claimed"},
-                   {regatta::accept_rule::verified, "verified"});
+REGATTA_ENUM_NAMES(regatta::accept_rule, 3, {regatta::accept_rule::claimed, "claimed"},
+                   {regatta::accept_rule::verified, "verified"}, {regatta::accept_rule::both, "both"});

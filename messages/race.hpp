@@ -50,8 +50,11 @@ struct race_spec {
   std::chrono::seconds deadline{0};    ///< From start; 0: none.
   std::string run_dir;                 ///< Absolute path on the coordinator's host.
   spending_limits budget;              ///< Of this race alone. 0: no limit.
+  std::string currency;                ///< Of its prices, for people; empty: not known, or several.
+  std::string recording;               ///< `--replay`: absolute path of what answers it; empty: none does.
+  std::string recording_digest;        ///< SHA-256 of that file's bytes.
   REGATTA_FIELDS(race, stage, problem, workers, rounds, accept, on_duplicate, device, limits, keep, deadline, run_dir,
-                 budget);
+                 budget, currency, recording, recording_digest);
 };
 
 /// An evaluation that is on record already; its candidate is not run again.
