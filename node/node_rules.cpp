@@ -129,6 +129,10 @@ void node_rules::on_cancel(const race_id& race) {
   if (!entry.is_cancelled) {
     entry.is_cancelled = true;
     effects_.emplace_back(cancel_runs{race, {}});
+    // In the same step: what waits for an answer after the kill waits behind hundreds of dying processes (ADR 7).
+    if (entry.living > 0) {
+      effects_.emplace_back(stop_workers{race});
+    }
     return;
   }
   // Asked again: the first answer may be lost, so say again whatever was said.
@@ -144,9 +148,6 @@ void node_rules::on_signalled(const race_id& race, std::uint32_t runs) {
   }
   entry.is_signalled = true;
   entry.runs = runs;
-  if (entry.living > 0) {
-    effects_.emplace_back(stop_workers{race});
-  }
   settle_race(race, entry);
 }
 

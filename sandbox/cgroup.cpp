@@ -103,12 +103,14 @@ bool cgroup_tree::make_groups(const cgroup_places& places, bool wants_limits, st
   std::string v2_error = "no v2 hierarchy";
   const bool v2_limits = wants_limits && !v2_place.empty() && enable_v2_controllers(v2_place, v2_error);
   v2_ = make_group(v2_place);
+  v1_cpu_ = make_group(places.v1_cpu);
   if (!wants_limits) {
     return true;
   }
   if (v2_limits && !v2_.empty()) {
     if (write_file(v2_ + "/cgroup.subtree_control", "+memory")) {
       write_file(v2_ + "/cgroup.subtree_control", "+pids");
+      write_file(v2_ + "/cgroup.subtree_control", "+cpu");
       return true;
     }
     v2_error = std::string{"+memory in "} + v2_ + ": " + std::strerror(errno);
@@ -130,7 +132,7 @@ cgroup_tree::~cgroup_tree() {
 
 std::vector<std::string> cgroup_tree::groups() const {
   std::vector<std::string> all;
-  for (const auto& group : {v2_, v1_memory_, v1_pids_}) {
+  for (const auto& group : {v2_, v1_memory_, v1_pids_, v1_cpu_}) {
     if (!group.empty()) {
       all.push_back(group);
     }
@@ -174,7 +176,12 @@ bool cgroup_tree::make_leaf(std::uint64_t run, const run_limits& limits, cgroup_
   if (!v1_pids_.empty()) {
     add_v1(v1_pids_, "/pids.max", limits.pids == 0 ? std::string{} : pids);
   }
-  return ok;
+  const bool has_limits = ok;
+  if (!v1_cpu_.empty()) {
+    add_v1(v1_cpu_, "", {});  // a share, no limit: if it cannot be had, the run goes on without
+    std::erase_if(leaf.procs_files, [](const unique_fd& file) { return !file; });
+  }
+  return has_limits;
 }
 
 cgroup_usage cgroup_tree::usage(const cgroup_leaf& leaf) {

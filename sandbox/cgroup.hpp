@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// One cgroup per run, where the host lets us make one: v2 (memory and pids if delegated, else for cgroup.kill and the
-/// CPU clock only) and, where the controllers still sit in v1 hierarchies, one leaf in each of memory and pids.
+/// CPU clock only) and, where the controllers still sit in v1 hierarchies, one leaf in each of memory, pids and cpu.
+/// The cpu controller limits nothing: all candidates together weigh as much as one program of normal priority, and among
+/// them each run weighs the same, however many processes it has or leaves to be reaped (ADR 7).
 ///
 ///   <our own cgroup>/regatta-<pid>-<start time>-<n>/run-<id>
 ///
@@ -25,6 +27,7 @@ struct cgroup_places {
   std::string v2;
   std::string v1_memory;
   std::string v1_pids;
+  std::string v1_cpu;
 };
 cgroup_places find_cgroup_places();
 
@@ -70,6 +73,7 @@ private:
   std::string v2_;
   std::string v1_memory_;
   std::string v1_pids_;
+  std::string v1_cpu_;
   std::vector<std::string> retired_;
 };
 

@@ -52,7 +52,7 @@ std::map<std::string, hierarchy> mounted_hierarchies() {
     if (type == "cgroup2") {
       found.emplace("", place);
     } else if (type == "cgroup") {
-      for (const char* controller : {"memory", "pids"}) {
+      for (const char* controller : {"memory", "pids", "cpu"}) {
         if (has_word(options, controller, ',')) {
           found.emplace(controller, place);
         }
@@ -111,6 +111,9 @@ cgroup_places find_cgroup_places() {
     if (has_word(controllers, "pids", ',')) {
       set("pids", places.v1_pids);
     }
+    if (has_word(controllers, "cpu", ',')) {
+      set("cpu", places.v1_cpu);
+    }
   }
   // Moved there by an earlier call: groups belong beside it.
   const auto suffix = "/" + own_subgroup;
@@ -144,6 +147,7 @@ bool enable_v2_controllers(std::string& place, std::string& error) {
     return false;
   }
   write_file(control, "+pids");
+  write_file(control, "+cpu");
   return true;
 }
 

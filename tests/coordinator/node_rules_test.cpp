@@ -62,18 +62,18 @@ BOOST_AUTO_TEST_CASE(candidates_are_signalled_before_workers_stop_and_quiet_come
   BOOST_REQUIRE(!rules.on_run(work()));
   rules.on_cancel(race);
   auto first = rules.take_effects();
-  BOOST_REQUIRE_EQUAL(first.size(), 1U);
+  BOOST_REQUIRE_EQUAL(first.size(), 2U);
   BOOST_TEST(std::holds_alternative<cancel_runs>(first[0]));
-  rules.on_signalled(race, 1);
+  BOOST_TEST(std::holds_alternative<stop_workers>(first[1]));
+  rules.on_worker_down(race, w1, false, "exit", t0);
   auto second = rules.take_effects();
   BOOST_REQUIRE_EQUAL(second.size(), 1U);
-  BOOST_TEST(std::holds_alternative<stop_workers>(second[0]));
-  rules.on_worker_down(race, w1, false, "exit", t0);
+  BOOST_TEST(std::get<worker_ended>(second[0]).end == worker_end::cancelled);
+  rules.on_signalled(race, 1);
   auto third = rules.take_effects();
-  BOOST_REQUIRE_EQUAL(third.size(), 2U);
-  BOOST_TEST(std::get<worker_ended>(third[0]).end == worker_end::cancelled);
-  BOOST_TEST(std::get<cancelled>(third[1]).runs == 1U);
-  BOOST_TEST(std::get<cancelled>(third[1]).workers == 1U);
+  BOOST_REQUIRE_EQUAL(third.size(), 1U);
+  BOOST_TEST(std::get<cancelled>(third[0]).runs == 1U);
+  BOOST_TEST(std::get<cancelled>(third[0]).workers == 1U);
   rules.on_run_ended(end_of(work()));
   BOOST_TEST(effects<node_quiet>().size() == 1U);
 }

@@ -310,7 +310,7 @@ pid_t forker_pid() {
 std::vector<std::string> cgroups_of(pid_t runner) {
   std::vector<std::string> groups;
   const auto places = find_cgroup_places();
-  for (const auto& place : {places.v2, places.v1_memory, places.v1_pids}) {
+  for (const auto& place : {places.v2, places.v1_memory, places.v1_pids, places.v1_cpu}) {
     std::error_code ignored;
     for (const auto& group : fs::directory_iterator{place.empty() ? "/nonexistent" : place, ignored}) {
       if (group.path().filename().string().starts_with("regatta-" + std::to_string(runner) + "-")) {
