@@ -81,10 +81,20 @@ enum class worker_end : std::uint8_t {
   llm_failed,
   sandbox_failed,  ///< Infrastructure, after its retries.
   crashed,         ///< A bug or a lost node; the race starts it again elsewhere while that is allowed.
+  problem_failed,  ///< The judge cannot use the problem: no candidate could pass.
 };
 
 /// How a race ended.
-enum class race_end : std::uint8_t { won, no_passing_solution, cancelled, llm_failed, sandbox_failed, deadline, internal };
+enum class race_end : std::uint8_t {
+  won,
+  no_passing_solution,
+  cancelled,
+  llm_failed,
+  sandbox_failed,
+  deadline,
+  internal,
+  problem_failed,  ///< The judge cannot use the problem.
+};
 
 }  // namespace regatta
 
@@ -120,13 +130,15 @@ REGATTA_ENUM_NAMES(regatta::worker_phase, 7, {regatta::worker_phase::starting, "
                    {regatta::worker_phase::extracting, "extracting"}, {regatta::worker_phase::waiting, "waiting"},
                    {regatta::worker_phase::queued, "queued"}, {regatta::worker_phase::evaluating, "evaluating"},
                    {regatta::worker_phase::ended, "ended"});
-REGATTA_ENUM_NAMES(regatta::worker_end, 7, {regatta::worker_end::won, "won"},
+REGATTA_ENUM_NAMES(regatta::worker_end, 8, {regatta::worker_end::won, "won"},
                    {regatta::worker_end::rounds_spent, "rounds_spent"}, {regatta::worker_end::retired, "retired"},
                    {regatta::worker_end::cancelled, "cancelled"}, {regatta::worker_end::llm_failed, "llm_failed"},
                    {regatta::worker_end::sandbox_failed, "sandbox_failed"},
-                   {regatta::worker_end::crashed, "crashed"});
-REGATTA_ENUM_NAMES(regatta::race_end, 7, {regatta::race_end::won, "won"},
+                   {regatta::worker_end::crashed, "crashed"},
+                   {regatta::worker_end::problem_failed, "problem_failed"});
+REGATTA_ENUM_NAMES(regatta::race_end, 8, {regatta::race_end::won, "won"},
                    {regatta::race_end::no_passing_solution, "no_passing_solution"},
                    {regatta::race_end::cancelled, "cancelled"}, {regatta::race_end::llm_failed, "llm_failed"},
                    {regatta::race_end::sandbox_failed, "sandbox_failed"}, {regatta::race_end::deadline, "deadline"},
-                   {regatta::race_end::internal, "internal"});
+                   {regatta::race_end::internal, "internal"},
+                   {regatta::race_end::problem_failed, "problem_failed"});

@@ -54,6 +54,8 @@ struct verdict {
   bool operator==(const verdict&) const = default;
   REGATTA_FIELDS(outcome, claim, judgement);
 };
+/// The problem's fault, not the candidate's: no other candidate can fare better.
+constexpr bool is_of_the_problem(judgement x) { return x >= judgement::problem_failed; }
 /// `exited, claimed by run_tests, not_judged`.
 std::string to_string(const verdict& x);
 
