@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a problem file for the judge (docs/judge.md, "Reference side").
+
+    python -I -B reference_side.py --problem FILE [--device cpu|cuda] [--mode as_constructed|eval]
+                                   [--limit BYTES] [--allow-tf32]
+
+Lives until its questions end, for any number of candidates of this problem, none of which it ever sees.
+"""
+__builtins__ = dict(vars(__import__("builtins")))
+
+import argparse
+import copy
+import hashlib
+import os
+import platform
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import draws  # noqa: E402
+import frames  # noqa: E402
+import modules  # noqa: E402
+from loading import Failure, imports, load, one_line, own_lines, source_of  # noqa: E402
+from tree import PIECE, Encoder, TreeError, leaves_of, rebuilt, skeleton  # noqa: E402
+
+# With a float64 copy of model, inputs and outputs a problem of fp32 takes this many times its own bytes.
+EXACT_FACTOR = 3
+NO_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
+
+
+def parsed(argv):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--problem", required=True)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--mode", choices=("as_constructed", "eval"), default="as_constructed")
+    parser.add_argument("--limit", type=int, default=1 << 30, help="bytes of inputs, parameters and outputs together")
+    parser.add_argument("--allow-tf32", action="store_true")
+    return parser.parse_args(argv)
+
+
+def failure_of(error, path):
+    """Everything that goes wrong in a problem is the problem's."""
+    if isinstance(error, Failure):
+        return error
+    if isinstance(error, TreeError):
+        return Failure("not_judgeable", str(error))
+    if isinstance(error, MemoryError) or any(x in str(error) for x in NO_MEMORY):
+        return Failure("too_large", one_line(error))
+    return Failure("problem_failed", one_line(error), own_lines(error, path))
+
+
+class Reference:
+    def __init__(self, options):
+        self.options, self.path = options, options.problem
+        self.source = source_of(self.path)
+        self.torch, self.codec, self.affine, self.device = None, None, None, None
+        if imports(self.source, b"torch"):
+            self.take_torch()
+        self.module = load(self.path, "problem")
+        if self.torch is None and "torch" in sys.modules:
+            self.take_torch()
+        for name in ("Model", "get_inputs", "get_init_inputs"):
+            if not callable(getattr(self.module, name, None)):
+                raise Failure("problem_failed", "the problem defines no " + name)
+        self.mode, self.is_random = options.mode, False
+        self.init_args = list(self.module.get_init_inputs())
+        self.shapes, self.needed = self.measured()
+        self.refuse_large(self.needed)
+        self.look_at_forward()
+
+    def take_torch(self):
+        import torch
+        import torch.nn
+        from tensors import Tensors
+        self.torch, self.codec = torch, Tensors(torch)
+        self.affine = draws.Affine(torch)
+        if self.options.device == "cuda" and not torch.cuda.is_available():
+            raise Failure("problem_failed", "no CUDA device here")
+        self.device = torch.device(self.options.device)
+
+    def set_precision(self):
+        """Before every question, as the problem's code can change it."""
+        if self.torch is None or self.options.allow_tf32:
+            return
+        backends = self.torch.backends
+        self.torch.set_float32_matmul_precision("highest")
+        backends.cuda.matmul.allow_tf32 = backends.cudnn.allow_tf32 = False
+        backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+        backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+
+    # Sizes -----------------------------------------------------------------------------------------------------------
+
+    def bytes_in(self, *values):
+        if self.codec is None:
+            return 0
+        raws = [self.codec.plain(x) for value in values for x in leaves_of(value) if self.codec.is_tensor(x)]
+        return sum([self.codec.bytes_of(x) for x in raws if x is not None])
+
+    def measured(self):
+        """(inputs whose tensors need no memory, bytes of inputs, parameters and outputs), as far as both can be had
+        without allocating: None and 0 where a problem does what meta tensors cannot."""
+        if self.torch is None:
+            return None, 0
+        inputs, needed = None, 0
+        try:
+            with self.torch.no_grad(), self.torch.device("meta"):
+                inputs = list(self.module.get_inputs())
+                needed = self.bytes_in(inputs)
+                self.refuse_large(needed)
+                model = self.module.Model(*modules.fresh(self.torch, self.init_args))
+                needed += self.bytes_in(modules.state_of(self.torch, model))
+                self.refuse_large(needed)
+                needed += self.bytes_in(model(*inputs))
+        except Failure:
+            raise
+        except Exception:
+            pass
+        if inputs is not None and not all(x.is_meta for x in leaves_of(inputs) if isinstance(x, self.torch.Tensor)):
+            inputs = None
+        return inputs, needed
+
+    def refuse_large(self, needed):
+        if needed > self.options.limit:
+            raise Failure("too_large", "inputs, parameters and outputs take %.1f GiB, allowed are %.1f GiB" % (
+                needed / 2**30, self.options.limit / 2**30))
+
+    # One question ----------------------------------------------------------------------------------------------------
+
+    def model_of(self, seed, is_affine):
+        draws.seed_all(self.torch, seed)
+        if self.affine:
+            self.affine.start(is_affine, seed)
+        try:
+            model = self.module.Model(*modules.fresh(self.torch, self.init_args))
+        finally:
+            if self.affine:
+                self.affine.stop()
+        if self.torch is None or not isinstance(model, self.torch.nn.Module):
+            return model
+        model = modules.settle(self.torch, model, self.device)
+        return model.eval() if self.mode == "eval" else model
+
+    def inputs_of(self, seed, style):
+        draws.seed_all(self.torch, seed)
+        inputs = self.module.get_inputs()
+        if not isinstance(inputs, (list, tuple)):
+            raise Failure("problem_failed", "get_inputs() gives no list")
+        inputs = draws.styled(self.torch, list(inputs), style, seed)
+        self.refuse_large(self.bytes_in(inputs))
+        return modules.fresh(self.torch, inputs, self.device)
+
+    def call(self, model, inputs):
+        if self.torch is None:
+            return model(*inputs)
+        self.set_precision()
+        with self.torch.no_grad():
+            return model(*inputs)
+
+    def look_at_forward(self):
+        """What cannot be repeated cannot be compared. A forward that draws nothing from torch's generator is taken as
+        repeatable; the probe finds the rest."""
+        if self.torch is None:
+            return
+        model, inputs = self.model_of(1, False), self.inputs_of(1, "plain")
+        if self.shapes is None:
+            self.shapes = modules.fresh(self.torch, inputs)
+        twin = self.twin_of(model, 1, False)
+        if self.is_repeatable(model, twin, inputs):
+            return
+        self.is_random = True
+        if self.mode == "as_constructed" and isinstance(model, self.torch.nn.Module):
+            self.mode = "eval"
+            if self.is_repeatable(self.model_of(1, False), self.model_of(1, False), inputs):
+                return
+        raise Failure("not_judgeable", "forward() gives other results on each call with the same inputs")
+
+    def twin_of(self, model, seed, is_affine):
+        try:
+            return copy.deepcopy(model)
+        except Exception:  # tensors that are no leaves, handles
+            return self.model_of(seed, is_affine)
+
+    def drawn(self):
+        states = [self.torch.get_rng_state()]
+        if self.device.type == "cuda":
+            states.append(self.torch.cuda.get_rng_state())
+        return states
+
+    def is_repeatable(self, model, twin, inputs):
+        draws.seed_all(self.torch, 2)
+        before = self.drawn()
+        first = self.call(model, modules.fresh(self.torch, inputs))
+        if all(self.torch.equal(x, y) for x, y in zip(before, self.drawn())):
+            return True
+        draws.seed_all(self.torch, 3)
+        second = self.call(twin, modules.fresh(self.torch, inputs))
+        return not modules.changed_leaves(self.codec, first, second)
+
+    def exact_of(self, model, inputs, outputs):
+        """The same in float64, or None. Leaves that are not floating are eager's own: an index has no float64."""
+        torch = self.torch
+        narrow = [x for x in leaves_of([inputs, outputs]) if isinstance(x, torch.Tensor) and x.dtype != torch.float64 and
+                  x.dtype != torch.complex128 and (x.is_floating_point() or x.is_complex())]
+        if model is None or not narrow:
+            return None
+        default = torch.get_default_dtype()
+        try:
+            model = modules.settle(torch, model, self.device, torch.float64)
+            inputs = modules.converted(torch, inputs, self.device, torch.float64)
+            torch.set_default_dtype(torch.float64)
+            made = self.call(model, inputs)
+            return self.matched(made, outputs)
+        except Exception as error:
+            print("no float64 reference: " + one_line(error), file=sys.stderr)
+            return None
+        finally:
+            torch.set_default_dtype(default)
+
+    def matched(self, made, outputs):
+        torch = self.torch
+        if skeleton(made) != skeleton(outputs):
+            return None
+        exact = []
+        for x, y in zip(leaves_of(made), leaves_of(outputs)):
+            is_real = isinstance(y, torch.Tensor) and (y.is_floating_point() or y.is_complex())
+            if is_real and (not isinstance(x, torch.Tensor) or x.shape != y.shape):
+                return None
+            if is_real:
+                x = x.detach().to(torch.complex128 if y.is_complex() else torch.float64)
+            exact.append(x if is_real or isinstance(y, float) and isinstance(x, float) else y)
+        following = iter(exact)
+        return rebuilt(outputs, lambda leaf: next(following))
+
+    def ask(self, question):
+        style, is_affine = draws.split(question["style"])
+        seed = question["init_seed"]
+        inputs = self.inputs_of(question["input_seed"], style)
+        model = self.model_of(seed, is_affine)
+        parameters = modules.digests(self.codec, modules.state_of(self.torch, model))
+        needs = max(self.needed, self.bytes_in(inputs, modules.state_of(self.torch, model)))
+        wants_exact = self.torch is not None and EXACT_FACTOR * needs <= self.options.limit
+        twin = self.twin_of(model, seed, is_affine) if wants_exact else None
+        used = modules.fresh(self.torch, inputs)
+        outputs = self.call(model, used)
+        changed = modules.changed_leaves(self.codec, inputs, used)
+        del model
+        return self.answer(question["id"], inputs, self.host(outputs), changed, parameters,
+                           self.exact_of(twin, inputs, outputs))
+
+    def host(self, value):
+        """Plain and contiguous, so that pieces of eager and exact have equal sizes."""
+        if self.codec is None:
+            return value
+
+        def leaf(x):
+            raw = self.codec.plain(x) if self.codec.is_tensor(x) else None
+            return x if raw is None else self.codec.copy(raw)
+
+        return rebuilt(value, leaf)
+
+    def answer(self, number, inputs, outputs, changed, parameters, exact):
+        first, eager, last = Encoder(self.codec), Encoder(self.codec), Encoder(self.codec)
+        head = {"op": "answer", "id": number, "inputs": first.node(inputs), "outputs": eager.node(outputs)}
+        twins = []
+        head["exact"] = None
+        if exact is not None:
+            encoder = Encoder(self.codec)
+            head["exact"], twins = encoder.node(self.host(exact)), encoder.tensors
+        head["inputs_after"] = [[leaf, last.node(value)] for leaf, value in changed]
+        head["parameters"] = parameters
+        parts = [self.codec.buffers(x) for x in first.tensors]
+        parts += [self.interleaved(x, twins[i] if twins else None) for i, x in enumerate(eager.tensors)]
+        parts += [self.codec.buffers(x) for x in last.tensors]
+        total = sum([self.codec.bytes_of(x) for x in first.tensors + eager.tensors + twins + last.tensors])
+        return head, total, (piece for part in parts for piece in part)
+
+    def interleaved(self, eager, exact):
+        if exact is None:
+            yield from self.codec.buffers(eager, PIECE)
+            return
+        for x, y in zip(self.codec.buffers(eager, PIECE), self.codec.buffers(exact, PIECE)):
+            yield x
+            yield y
+
+    def parameters(self, question):
+        _, is_affine = draws.split(question["style"])
+        encoder = Encoder(self.codec)
+        tree = encoder.node(dict(modules.state_of(self.torch, self.model_of(question["init_seed"], is_affine))))
+        total = sum([self.codec.bytes_of(x) for x in encoder.tensors])
+        return {"op": "parameters", "id": question["id"], "tree": tree}, total, (
+            piece for x in encoder.tensors for piece in self.codec.buffers(x))
+
+    def hello(self):
+        shapes = self.shapes if self.torch is not None else self.inputs_of(1, "plain")
+        return {"op": "hello", "side": "reference", "python": platform.python_version(),
+                "torch": str(self.torch.__version__).split("+")[0] if self.torch else "", "device": self.options.device,
+                "mode": self.mode, "init_args": Encoder(self.codec).node(self.init_args),
+                "inputs": Encoder(self.codec).node(shapes), "is_random": self.is_random,
+                "problem_sha256": hashlib.sha256(self.source).hexdigest()}
+
+    def answered(self, question):
+        if question["op"] == "parameters":
+            return self.parameters(question)
+        return self.ask(question)
+
+
+def main():
+    channel = frames.Channel()
+    options = parsed(sys.argv[1:])
+    try:
+        side = Reference(options)
+        hello = side.hello()
+    except BaseException as error:
+        channel.send(failure_of(error, options.problem).head())
+        frames.leave()
+    channel.send(hello)
+    while True:
+        question = channel.receive()
+        if question is None:
+            frames.leave()
+        try:
+            answer = side.answered(question)
+        except BaseException as error:
+            answer = (failure_of(error, options.problem).head(question.get("id", 0)),)
+        channel.skip_body()
+        channel.send(*answer)
+
+
+main()

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plays the comparator over pipes, with a codec of its own: a second reading of docs/judge.md."""
+import json
+import math
+import os
+import select
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+
+SOURCE = os.environ.get("REGATTA_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
+SIDES = os.path.join(SOURCE, "sandbox", "python", "judge")
+PIECE = 1 << 18
+WIDTH = {"bool": 1, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4, "uint64": 8,
+         "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "float8_e4m3fn": 1, "float8_e5m2": 1, "complex64": 8,
+         "complex128": 16}
+FORMAT = {"bool": "?", "uint8": "B", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H",
+          "uint32": "I", "uint64": "Q", "float16": "e", "float32": "f", "float64": "d", "complex64": "f",
+          "complex128": "d"}
+
+
+class Gone(Exception):
+    """The side ended."""
+
+
+class Silent(Exception):
+    """The side said nothing in time."""
+
+
+def tensor_nodes(node):
+    if node is None:
+        return []
+    if node["t"] == "tensor":
+        return [node]
+    if node["t"] in ("list", "tuple", "dict", "record"):
+        return [x for child in node["v"] for x in tensor_nodes(child)]
+    return []
+
+
+def leaf_nodes(node):
+    if node["t"] in ("list", "tuple", "dict", "record"):
+        return [x for child in node["v"] for x in leaf_nodes(child)]
+    return [node]
+
+
+def count_of(node):
+    return math.prod(node["shape"])
+
+
+def numbers(node):
+    """A tensor's elements, flat. Complex ones as pairs."""
+    data = node["data"]
+    if node["dtype"] == "bfloat16":
+        wide = b"".join(b"\0\0" + data[i:i + 2] for i in range(0, len(data), 2))
+        return list(struct.unpack("<%df" % (len(data) // 2), wide))
+    letter = FORMAT[node["dtype"]]
+    return list(struct.unpack("<%d%s" % (len(data) // struct.calcsize(letter), letter), data))
+
+
+def tensor(shape, values, dtype="float32"):
+    data = struct.pack("<%d%s" % (len(values), FORMAT[dtype]), *values)
+    return {"t": "tensor", "dtype": dtype, "shape": list(shape), "bytes": len(data), "data": data}
+
+
+def node_list(*nodes):
+    return {"t": "list", "v": list(nodes)}
+
+
+class Side:
+    """A process at the other end of two pipes."""
+
+    def __init__(self, script, arguments, environment=None, limit_s=60):
+        self.limit_s = limit_s
+        made = {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TRITON_INTERPRET": "1",
+                "HOME": tempfile.gettempdir(), **(environment or {})}
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            [os.environ["REGATTA_PYTHON"], "-I", "-B", os.path.join(SIDES, script), *arguments], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.log, env=made, start_new_session=True)
+        self.buffer = bytearray()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """End of file, and a second to leave; True if that was enough."""
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass
+        try:
+            self.process.wait(2)
+            has_left = True
+        except subprocess.TimeoutExpired:
+            has_left = False
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except OSError:
+            pass
+        self.process.wait()
+        self.process.stdout.close()
+        return has_left
+
+    def printed(self):
+        self.log.seek(0)
+        return self.log.read().decode("utf-8", "replace")
+
+    def take(self, count):
+        end = time.monotonic() + self.limit_s
+        while len(self.buffer) < count:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                raise Silent(self.printed()[-2000:])
+            got = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not got:
+                raise Gone(self.printed()[-2000:])
+            self.buffer += got
+        out = bytes(self.buffer[:count])
+        del self.buffer[:count]
+        return out
+
+    def hear(self):
+        head_bytes, body_bytes = struct.unpack("<IQ", self.take(12))
+        assert 2 <= head_bytes <= 4 << 20, head_bytes
+        head = json.loads(self.take(head_bytes))
+        body = self.take(body_bytes)
+        assert attach(head, body) == len(body), "body of another length than the head says"
+        return head
+
+    def ask(self, head, trees=()):
+        body = b"".join(x["data"] for tree in trees for x in tensor_nodes(tree))
+        text = json.dumps(head, default=repr, separators=(",", ":")) if not trees else json.dumps(bare(head))
+        self.say(text.encode(), body)
+        return self.hear()
+
+    def say(self, text, body=b""):
+        self.process.stdin.write(struct.pack("<IQ", len(text), len(body)) + text + body)
+        self.process.stdin.flush()
+
+
+def bare(node):
+    """Without the bytes that stand in the body."""
+    if isinstance(node, dict):
+        return {key: bare(value) for key, value in node.items() if key != "data"}
+    if isinstance(node, list):
+        return [bare(x) for x in node]
+    return node
+
+
+def attach(head, body):
+    """Gives every tensor of an answer its bytes; returns how many were used."""
+    at = 0
+
+    def take(node):
+        nonlocal at
+        node["data"] = body[at:at + node["bytes"]]
+        at += node["bytes"]
+
+    if head["op"] == "parameters":
+        for node in tensor_nodes(head["tree"]):
+            take(node)
+    if head["op"] != "answer":
+        return at
+    for node in tensor_nodes(head.get("inputs")):
+        take(node)
+    exacts = tensor_nodes(head.get("exact"))
+    for number, node in enumerate(tensor_nodes(head["outputs"])):
+        if not exacts:
+            take(node)
+            continue
+        node["data"], exacts[number]["data"] = b"", b""
+        for first in range(0, count_of(node), PIECE):
+            elements = min(PIECE, count_of(node) - first)
+            for twin in (node, exacts[number]):
+                size = elements * WIDTH[twin["dtype"]]
+                twin["data"] += body[at:at + size]
+                at += size
+    for _, tree in head["inputs_after"]:
+        for node in tensor_nodes(tree):
+            take(node)
+    for node in tensor_nodes((head.get("function") or {}).get("outputs")):
+        take(node)
+    return at
+
+
+class Folder:
+    """Files of one test, gone afterwards."""
+
+    def __init__(self):
+        self.made = tempfile.TemporaryDirectory()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.made.cleanup()
+
+    def file(self, name, text):
+        path = os.path.join(self.made.name, name)
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+        return path
+
+
+def reference(path, *arguments, **options):
+    return Side("reference_side.py", ["--problem", path, *arguments], **options)
+
+
+def candidate(path, stage="kernel", *arguments, **options):
+    return Side("candidate_side.py", ["--candidate", path, "--stage", stage, *arguments], **options)
+
+
+def ask_reference(side, number=1, init_seed=11, input_seed=22, style="plain"):
+    return side.ask({"op": "ask", "id": number, "init_seed": init_seed, "input_seed": input_seed, "style": style})
+
+
+def ask_candidate(side, hello, inputs, number=1, init_seed=11, style="plain", parameters=None):
+    """As the comparator does: the reference's arguments and inputs."""
+    head = {"op": "ask", "id": number, "init_seed": init_seed, "style": style, "mode": hello.get("mode", "as_constructed"),
+            "init_args": hello["init_args"], "inputs": inputs, "parameters": parameters}
+    return side.ask(head, [x for x in (hello["init_args"], inputs, parameters) if x is not None])
+
+
+def worst(outputs, wanted):
+    """Largest difference, relative to the largest wanted value of the leaf; infinite where the form differs."""
+    if shape_of(outputs) != shape_of(wanted):
+        return math.inf
+    largest = 0.0
+    for one, other in zip(leaf_nodes(outputs), leaf_nodes(wanted)):
+        if one["t"] != "tensor":
+            largest = largest if one == other else math.inf
+            continue
+        x, y = numbers(one), numbers(other)
+        scale = max([abs(v) for v in y if math.isfinite(v)] + [1e-6])
+        for a, b in zip(x, y):
+            if math.isfinite(a) != math.isfinite(b):
+                return math.inf
+            if math.isfinite(a):
+                largest = max(largest, abs(a - b) / scale)
+    return largest
+
+
+def shape_of(node):
+    kind = "list" if node["t"] == "tuple" else node["t"]
+    if kind == "tensor":
+        return ["tensor", node["dtype"], node["shape"]]
+    if kind in ("list", "dict", "record"):
+        return [kind, node.get("k"), node.get("name"), node.get("f")] + [shape_of(x) for x in node["v"]]
+    return [kind]
