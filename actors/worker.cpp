@@ -17,7 +17,9 @@ using worker_shell = worker_actor::extend<caf::reacts_to<wake_up>>;
 struct worker_state {
   worker_state() {}  // An aggregate would start with its first member set to `self` (CAF 0.17.6, C++20).
   static inline const char* name = "worker";
-  worker_config config;
+  uplink_actor uplink;
+  run_taker_actor runs;
+  source_checker_actor checker;
   std::optional<worker_rules> rules;
   wake_timer timer;
 };
@@ -26,7 +28,7 @@ using worker_pointer = worker_shell::stateful_pointer<worker_state>;
 void flush(worker_pointer self);
 
 void ask(worker_pointer self, std::uint64_t step, prompt body) {
-  self->request(self->state.config.uplink, accept_timeout, std::move(body))
+  self->request(self->state.uplink, accept_timeout, std::move(body))
       .then(
           [=](const accepted&) {
             self->state.rules->on_accepted(step, self->clock().now());
@@ -39,7 +41,7 @@ void ask(worker_pointer self, std::uint64_t step, prompt body) {
 }
 
 void ask(worker_pointer self, std::uint64_t step, run body) {
-  self->request(self->state.config.runs, accept_timeout, std::move(body))
+  self->request(self->state.runs, accept_timeout, std::move(body))
       .then(
           [=](const accepted&) {
             self->state.rules->on_accepted(step, self->clock().now());
@@ -52,7 +54,7 @@ void ask(worker_pointer self, std::uint64_t step, run body) {
 }
 
 void ask(worker_pointer self, std::uint64_t step, reserve body) {
-  self->request(self->state.config.uplink, accept_timeout, std::move(body))
+  self->request(self->state.uplink, accept_timeout, std::move(body))
       .then(
           [=](const reservation& answer) {
             self->state.rules->on_reservation(step, answer, self->clock().now());
@@ -65,7 +67,7 @@ void ask(worker_pointer self, std::uint64_t step, reserve body) {
 }
 
 void ask(worker_pointer self, std::uint64_t step, check_source body) {
-  self->request(self->state.config.checker, check_timeout, std::move(body))
+  self->request(self->state.checker, check_timeout, std::move(body))
       .then(
           [=](const source_report& answer) {
             self->state.rules->on_source_report(step, answer, self->clock().now());
@@ -83,11 +85,11 @@ void perform(worker_pointer self, worker_request x) {
 
 /// As a request, so that `ec::not_holder` comes back here and not as a stray error that would end this actor.
 void perform(worker_pointer self, settle x) {
-  self->request(self->state.config.uplink, accept_timeout, std::move(x)).then([] {}, [](const caf::error&) {});
+  self->request(self->state.uplink, accept_timeout, std::move(x)).then([] {}, [](const caf::error&) {});
 }
 
 void perform(worker_pointer self, auto x) {
-  self->send(self->state.config.uplink, std::move(x));
+  self->send(self->state.uplink, std::move(x));
 }
 
 void flush(worker_pointer self) {
@@ -101,8 +103,10 @@ void flush(worker_pointer self) {
 }
 
 worker_shell::behavior_type worker(worker_pointer self, worker_config config) {
-  self->state.rules.emplace(std::move(config.job), std::move(config.brief));
-  self->state.config = std::move(config);
+  self->state.rules.emplace(std::move(config.order));
+  self->state.uplink = std::move(config.uplink);
+  self->state.runs = std::move(config.runs);
+  self->state.checker = std::move(config.checker);
   self->state.rules->begin(self->clock().now());
   flush(self);
   return {

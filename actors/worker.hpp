@@ -19,8 +19,7 @@ namespace regatta {
 using run_taker_actor = caf::typed_actor<caf::replies_to<run>::with<accepted>>;
 
 struct worker_config {
-  spawn_worker job;
-  shared_brief brief;  ///< Its stage and problem; `job` may lack them.
+  worker_order order;
   uplink_actor uplink;
   run_taker_actor runs;
   source_checker_actor checker;

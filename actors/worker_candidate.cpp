@@ -118,6 +118,10 @@ void worker_rules::on_failed_evaluation(const evaluation& result, time_point now
     retry_evaluation(to_string(result.outcome) + ": " + result.reason);
     return;
   }
+  if (is_of_the_problem(result.judgement)) {
+    end(worker_end::problem_failed, to_string(result.judgement) + ": " + result.reason);
+    return;
+  }
   auto feedback = run_feedback(result);
   effects_.emplace_back(settle{brief_->race, spec_.worker, candidate_->digest, verdict_of(result), feedback});
   progress_.last_code = candidate_->code;

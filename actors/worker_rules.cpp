@@ -47,8 +47,12 @@ std::string note_of(const prompt_progress& x) {
 
 }  // namespace
 
-worker_rules::worker_rules(const spawn_worker& job, shared_brief brief)
-    : job_{without_brief(job)}, brief_{brief ? std::move(brief) : brief_of(job)}, progress_{std::move(job_.progress)} {}
+worker_rules::worker_rules(worker_order order)
+    : brief_{std::move(order.brief)},
+      spec_{std::move(order.spec)},
+      start_{order.start},
+      rounds_{order.rounds},
+      progress_{std::move(order.progress)} {}
 
 void worker_rules::enter(phase next, std::optional<time_point> deadline) {
   phase_ = next;
@@ -62,7 +66,7 @@ void worker_rules::send(std::variant<prompt, check_source, reserve, run> body) {
 }
 
 void worker_rules::report_fact(fact body) {
-  effects_.emplace_back(report{job_.race, job_.spec.worker, job_.start, std::move(body)});
+  effects_.emplace_back(report{brief_->race, spec_.worker, start_, std::move(body)});
 }
 
 void worker_rules::show(worker_phase where, std::string note) {
@@ -71,7 +75,7 @@ void worker_rules::show(worker_phase where, std::string note) {
   }
   shown_ = where;
   shown_note_ = note;
-  report_fact(worker_moved{job_.spec.worker, progress_.round, where, std::move(note)});
+  report_fact(worker_moved{spec_.worker, progress_.round, where, std::move(note)});
 }
 
 void worker_rules::begin(time_point now) {
@@ -79,9 +83,9 @@ void worker_rules::begin(time_point now) {
 }
 
 const model_choice& worker_rules::choice() const {
-  const auto& others = job_.spec.fallbacks;
+  const auto& others = spec_.fallbacks;
   const bool is_own = progress_.fallback == 0 || progress_.fallback > others.size();
-  return is_own ? job_.spec.choice : others[progress_.fallback - 1];
+  return is_own ? spec_.choice : others[progress_.fallback - 1];
 }
 
 void worker_rules::ask_model(std::string note, time_point now) {
@@ -91,7 +95,7 @@ void worker_rules::ask_model(std::string note, time_point now) {
 }
 
 bool worker_rules::fall_back(const std::string& why, time_point now) {
-  if (progress_.fallback >= job_.spec.fallbacks.size()) {
+  if (progress_.fallback >= spec_.fallbacks.size()) {
     return false;
   }
   ++progress_.fallback;
@@ -101,13 +105,13 @@ bool worker_rules::fall_back(const std::string& why, time_point now) {
 }
 
 void worker_rules::send_prompt() {
-  send(prompt{job_.race,
-              job_.spec.worker,
+  send(prompt{brief_->race,
+              spec_.worker,
               progress_.round,
               attempt_,
               choice(),
               brief_->stage.system,
-              render_prompt(brief_->stage, job_.spec.variant, progress_, brief_->problem),
+              render_prompt(brief_->stage, spec_.variant, progress_, brief_->problem),
               0,
               {}});
 }
@@ -201,35 +205,36 @@ void worker_rules::on_llm_failure(llm_outcome how, const std::string& error, tim
 }
 
 void worker_rules::extract(const prompt_ended& reply, time_point now) {
-  is_cut_ = reply.outcome == llm_outcome::truncated;
-  found_ = find_code(reply.text, is_cut_);
-  check_attempt_ = 1;
+  candidate_ = std::make_unique<candidate>();
+  candidate_->is_cut = reply.outcome == llm_outcome::truncated;
+  candidate_->found = find_code(reply.text, candidate_->is_cut);
+  const auto& found = candidate_->found;
   enter(phase::checking, std::nullopt);
   show(worker_phase::extracting, "");
-  if (found_.problem == extraction::found && !found_.options.empty()) {
+  if (found.problem == extraction::found && !found.options.empty()) {
     send_check();
     return;
   }
-  const auto result = found_.problem == extraction::found ? extraction::no_code : found_.problem;
-  report_fact(code_extracted{job_.spec.worker, progress_.round, attempt_, result, found_.note, "", {}});
+  const auto result = found.problem == extraction::found ? extraction::no_code : found.problem;
+  report_fact(code_extracted{spec_.worker, progress_.round, attempt_, result, found.note, "", {}});
   progress_.last_code.clear();
-  next_round(to_string(result), extraction_feedback(result, found_.note), now);
+  next_round(to_string(result), extraction_feedback(result, found.note), now);
 }
 
 void worker_rules::send_check() {
-  check_source question{job_.race, {}};
-  for (const auto& option : found_.options) {
+  check_source question{brief_->race, {}};
+  for (const auto& option : candidate_->found.options) {
     question.texts.push_back(option.text);
   }
   send(std::move(question));
 }
 
 void worker_rules::check_again_or_end(const std::string& why, time_point) {
-  if (check_attempt_ >= sandbox_attempts) {
+  if (candidate_->check_attempt >= sandbox_attempts) {
     end(worker_end::sandbox_failed, "source checker: " + why);
     return;
   }
-  ++check_attempt_;
+  ++candidate_->check_attempt;
   send_check();
 }
 
@@ -237,28 +242,31 @@ void worker_rules::on_source_report(std::uint64_t step, const source_report& msg
   if (step != step_ || phase_ != phase::checking) {
     return;
   }
-  if (msg.facts.size() != found_.options.size()) {
+  const auto& found = candidate_->found;
+  if (msg.facts.size() != found.options.size()) {
     check_again_or_end(
-        "answered " + std::to_string(msg.facts.size()) + " texts of " + std::to_string(found_.options.size()), now);
+        "answered " + std::to_string(msg.facts.size()) + " texts of " + std::to_string(found.options.size()), now);
     return;
   }
-  const auto chosen = choose_code(found_, msg.facts, brief_->stage.must_define, is_cut_);
+  const auto chosen = choose_code(found, msg.facts, brief_->stage.must_define, candidate_->is_cut);
   if (chosen.result != extraction::found) {
-    report_fact(code_extracted{job_.spec.worker, progress_.round, attempt_, chosen.result, chosen.note, "", {}});
+    report_fact(code_extracted{spec_.worker, progress_.round, attempt_, chosen.result, chosen.note, "", {}});
     // The model mends what it sees; which of several blocks it meant is its own business.
-    progress_.last_code = found_.options.front().text;
+    progress_.last_code = found.options.front().text;
     next_round(to_string(chosen.result) + ": " + chosen.note, extraction_feedback(chosen.result, chosen.note), now);
     return;
   }
-  code_ = chosen.code;
-  digest_ = digest_of_source(code_);
-  is_repeat_ = std::ranges::find(progress_.own_digests, digest_) != progress_.own_digests.end();
-  if (!is_repeat_) {
-    progress_.own_digests.push_back(digest_);
+  const auto digest = digest_of_source(chosen.code);
+  candidate_->code = chosen.code;
+  candidate_->digest = digest;
+  candidate_->is_repeat = std::ranges::find(progress_.own_digests, digest) != progress_.own_digests.end();
+  if (!candidate_->is_repeat) {
+    progress_.own_digests.push_back(digest);
   }
-  report_fact(code_extracted{job_.spec.worker, progress_.round, attempt_, chosen.result, chosen.note, code_, digest_});
+  report_fact(
+      code_extracted{spec_.worker, progress_.round, attempt_, chosen.result, chosen.note, chosen.code, digest});
   run_attempt_ = 1;
-  if (const auto known = std::ranges::find(progress_.evaluated, digest_, &known_evaluation::digest);
+  if (const auto known = std::ranges::find(progress_.evaluated, digest, &known_evaluation::digest);
       known != progress_.evaluated.end()) {
     // On record already: neither run nor told again.
     conclude(evaluation{known->result}, now);
@@ -268,14 +276,15 @@ void worker_rules::on_source_report(std::uint64_t step, const source_report& msg
 }
 
 void worker_rules::next_round(const std::string& why, std::string error_context, time_point now) {
-  report_fact(round_failed{job_.spec.worker, progress_.round, why, error_context});
-  if (progress_.round >= job_.rounds) {
+  report_fact(round_failed{spec_.worker, progress_.round, why, error_context});
+  if (progress_.round >= rounds_) {
     end(worker_end::rounds_spent, why);
     return;
   }
   ++progress_.round;
   progress_.error_context = std::move(error_context);
   progress_.evaluated.clear();
+  candidate_.reset();
   attempt_ = 1;
   first_attempt_ = 1;
   run_attempt_ = 1;
@@ -308,7 +317,7 @@ void worker_rules::on_wake(time_point now) {
 
 void worker_rules::end(worker_end how, std::string reason) {
   enter(phase::ended, std::nullopt);
-  effects_.emplace_back(worker_ended{job_.race, job_.spec.worker, job_.start, how, std::move(reason)});
+  effects_.emplace_back(worker_ended{brief_->race, spec_.worker, start_, how, std::move(reason)});
 }
 
 }  // namespace regatta

@@ -26,6 +26,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,8 +48,7 @@ class worker_rules {
 public:
   using time_point = std::chrono::steady_clock::time_point;
 
-  /// `brief`: shared with the race's other workers on this host; empty: the job's own.
-  explicit worker_rules(const spawn_worker& job, shared_brief brief = nullptr);
+  explicit worker_rules(worker_order order);
 
   void begin(time_point now);
 
@@ -103,16 +103,28 @@ private:
 
   /// True for the message's key being that of the current prompt.
   bool is_current_prompt(const auto& msg) const {
-    return phase_ == phase::prompting && msg.race == job_.race && msg.round == progress_.round &&
+    return phase_ == phase::prompting && msg.race == brief_->race && msg.round == progress_.round &&
            msg.attempt == attempt_;
   }
   bool is_current_run(const auto& msg) const {
-    return phase_ == phase::running && msg.race == job_.race && msg.round == progress_.round &&
+    return phase_ == phase::running && msg.race == brief_->race && msg.round == progress_.round &&
            msg.attempt == run_attempt_;
   }
 
-  spawn_worker job_;  ///< Without stage and problem.
+  /// From a reply until its round is over: a worker that waits for its model has none.
+  struct candidate {
+    found_code found;
+    bool is_cut = false;
+    std::uint32_t check_attempt = 1;
+    std::string code;
+    source_digest digest;
+    bool is_repeat = false;  ///< This worker had sent `code` before.
+  };
+
   shared_brief brief_;
+  worker_spec spec_;
+  std::uint32_t start_;
+  std::uint32_t rounds_;
   worker_progress progress_;
   phase phase_ = phase::starting;
   std::uint64_t step_ = 0;
@@ -121,12 +133,7 @@ private:
   std::uint32_t attempt_ = 1;        ///< Of the prompt, in this round.
   std::uint32_t first_attempt_ = 1;  ///< Of this model, in this round.
   std::uint32_t run_attempt_ = 1;    ///< Of the evaluation, in this round.
-  std::uint32_t check_attempt_ = 1;
-  found_code found_;
-  bool is_cut_ = false;
-  std::string code_;
-  source_digest digest_;
-  bool is_repeat_ = false;  ///< This worker had sent `code_` before.
+  std::unique_ptr<candidate> candidate_;
   worker_phase shown_ = worker_phase::starting;
   std::string shown_note_;
   std::int64_t shown_until_us_ = 0;

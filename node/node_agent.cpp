@@ -198,7 +198,7 @@ caf::result<accepted> on_spawn(agent_pointer self, const spawn_worker& msg) {
     return answer.error();
   }
   if (*answer == node_rules::spawn_answer::start_it) {
-    auto handle = spawn_worker_under(*self, {without_brief(msg), brief_for(st, msg), st.config.uplink,
+    auto handle = spawn_worker_under(*self, {order_of(msg, brief_for(st, msg)), st.config.uplink,
                                              caf::actor_cast<run_taker_actor>(self), st.config.checker});
     st.by_name[{msg.race, msg.spec.worker}] = handle;
     st.workers[handle.address()] = {handle, msg.race, msg.spec.worker};

@@ -84,7 +84,7 @@ struct resumed_worker {
 BOOST_FIXTURE_TEST_SUITE(worker_resume, resumed_worker)
 
 BOOST_AUTO_TEST_CASE(a_failure_on_record_is_used_and_not_told_again) {
-  worker_rules rules{job(outcome::exited_nonzero)};
+  worker_rules rules{order_of(job(outcome::exited_nonzero))};
   const auto effects = play(rules, "x = 1\n");
   BOOST_TEST(!find_request<reserve>(effects));
   BOOST_TEST(!find_request<run>(effects));
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_failure_on_record_is_used_and_not_told_again) {
 }
 
 BOOST_AUTO_TEST_CASE(a_pass_on_record_wins) {
-  worker_rules rules{job(outcome::exited)};
+  worker_rules rules{order_of(job(outcome::exited))};
   const auto effects = play(rules, "x = 1\n");
   BOOST_TEST(!find_request<run>(effects));
   BOOST_REQUIRE(find<winner>(effects));
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(a_pass_on_record_wins) {
 }
 
 BOOST_AUTO_TEST_CASE(another_candidate_than_that_on_record_takes_the_usual_way) {
-  worker_rules rules{job(outcome::exited)};
+  worker_rules rules{order_of(job(outcome::exited))};
   const auto effects = play(rules, "x = 2\n");
   BOOST_TEST(find_request<reserve>(effects));
   BOOST_TEST(!find<winner>(effects));

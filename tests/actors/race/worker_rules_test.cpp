@@ -62,13 +62,22 @@ struct one_worker {
   }
 
   worker_rules::time_point t0{};
-  worker_rules rules{job()};
+  worker_rules rules{order_of(job())};
   std::vector<worker_effect> seen;
 };
 
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(worker, one_worker)
+
+BOOST_AUTO_TEST_CASE(a_thousand_workers_share_what_all_are_told) {
+  // What is left is a worker's own: whom it asks and where it is. docs/benchmarks.md has the whole worker's figure.
+  BOOST_TEST(sizeof(worker_rules) <= 512U);
+  const auto brief = brief_of(job());
+  const worker_rules first{order_of(job(), brief)};
+  const worker_rules second{order_of(job(), brief)};
+  BOOST_TEST(brief.use_count() == 3);
+}
 
 BOOST_AUTO_TEST_CASE(an_llm_failure_uses_an_attempt_and_not_a_round) {
   rules.begin(t0);
@@ -87,7 +96,7 @@ BOOST_AUTO_TEST_CASE(an_llm_failure_uses_an_attempt_and_not_a_round) {
 BOOST_AUTO_TEST_CASE(a_model_that_is_gone_for_good_is_left_for_the_next_in_the_same_round) {
   auto order = job();
   order.spec.fallbacks = {{"p", "second", {}, {}, 0, ""}, {"q", "third", {}, {}, 0, ""}};
-  rules = worker_rules{order};
+  rules = worker_rules{order_of(order)};
   rules.begin(t0);
   auto gone = reply(llm_outcome::unauthorized);
   gone.error = "401: bad key";
@@ -118,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_fallback_stays_for_later_rounds_and_starts) {
   auto order = job();
   order.spec.fallbacks = {{"p", "second", {}, {}, 0, ""}};
   order.progress.fallback = 1;
-  rules = worker_rules{order};
+  rules = worker_rules{order_of(order)};
   rules.begin(t0);
   BOOST_TEST(request<prompt>().value().second.choice.model == "second");
   rules.on_prompt_ended(reply(llm_outcome::replied, "no code"), t0);
@@ -130,7 +139,7 @@ BOOST_AUTO_TEST_CASE(a_fallback_stays_for_later_rounds_and_starts) {
 BOOST_AUTO_TEST_CASE(a_spent_budget_is_the_end_whatever_models_are_left) {
   auto order = job();
   order.spec.fallbacks = {{"p", "second", {}, {}, 0, ""}};
-  rules = worker_rules{order};
+  rules = worker_rules{order_of(order)};
   rules.begin(t0);
   rules.on_prompt_ended(reply(llm_outcome::budget_exhausted), t0);
   request<prompt>();
@@ -230,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_checker_that_cannot_be_had_is_our_failure_and_ends_by_nam
 BOOST_AUTO_TEST_CASE(a_later_start_goes_on_where_the_former_was) {
   auto later = job();
   later.progress = {3, "RUN_FAIL: x", "old = 1\n", {}, 0, {}};
-  worker_rules again{later};
+  worker_rules again{order_of(later)};
   again.begin(t0);
   const auto effects = again.take_effects();
   const auto& asked = std::get<prompt>(std::get<worker_request>(effects.back()).body);
