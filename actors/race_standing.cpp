@@ -188,7 +188,7 @@ std::string describe_owner(const race_owner& owner, std::int64_t now_us) {
 
 caf::error claim_race(const std::string& state_dir, const race_id& race, std::int64_t now_us,
                       std::optional<std::uint64_t> last_seq) {
-  auto opened = open_store(state_dir);
+  auto opened = open_store(state_dir, std::chrono::milliseconds{0});
   if (!opened) {
     return std::move(opened.error());
   }
@@ -224,6 +224,19 @@ caf::error claim_race(const std::string& state_dir, const race_id& race, std::in
     static_cast<void>(db.script("ROLLBACK"));
   }
   return error;
+}
+
+caf::error release_race(const std::string& state_dir, const race_id& race, const race_ended& ended,
+                        std::uint64_t last_seq) {
+  auto opened = open_store(state_dir, std::chrono::milliseconds{0});
+  if (!opened) {
+    return std::move(opened.error());
+  }
+  const auto me = this_process();
+  return opened->db->execute("UPDATE races SET end = ?, reason = ?, ended_us = (SELECT max(at_us) FROM events "
+                             "WHERE race_id = ? AND kind = 'race_ended') WHERE race_id = ? AND ended_us IS NULL AND "
+                             "last_seq <= ? AND owner_pid = ? AND owner_start_ticks = ? AND owner_boot_id = ?",
+                             ended.end, ended.reason, race, race, last_seq, me.pid, me.start_ticks, me.boot_id);
 }
 
 }  // namespace regatta

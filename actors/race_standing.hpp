@@ -42,4 +42,9 @@ std::string describe_owner(const race_owner& owner, std::int64_t now_us);
 caf::error claim_race(const std::string& state_dir, const race_id& race, std::int64_t now_us,
                       std::optional<std::uint64_t> last_seq = {});
 
+/// Undoes a claim that led to nothing: a race that had ended before has ended again, as `ended` says. Does nothing if
+/// another process has it, or if something has happened since `last_seq`. Fails: `ec::store_failed`, `ec::store_full`.
+caf::error release_race(const std::string& state_dir, const race_id& race, const race_ended& ended,
+                        std::uint64_t last_seq);
+
 }  // namespace regatta

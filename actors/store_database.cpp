@@ -3,7 +3,12 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 namespace regatta {
 
@@ -46,6 +51,46 @@ std::size_t sequence_at(std::string_view text, std::size_t at) {
     return is_tail(1, low, high) && is_tail(2) && is_tail(3) ? 4 : 0;
   }
   return 0;
+}
+
+/// Ends whatever a connection does once `limit` has passed. A progress handler is not asked while a check runs (3.40).
+class time_limit {
+public:
+  time_limit(sqlite3* raw, std::chrono::milliseconds limit) : thread_{[this, raw, limit] { watch(raw, limit); }} {}
+  time_limit(const time_limit&) = delete;
+  time_limit& operator=(const time_limit&) = delete;
+  ~time_limit() {
+    {
+      const std::lock_guard lock{mutex_};
+      is_over_ = true;
+    }
+    over_.notify_one();
+    thread_.join();
+  }
+  bool has_passed() const { return has_passed_; }
+
+private:
+  void watch(sqlite3* raw, std::chrono::milliseconds limit) {
+    std::unique_lock lock{mutex_};
+    if (!over_.wait_for(lock, limit, [this] { return is_over_; })) {
+      has_passed_ = true;
+      sqlite3_interrupt(raw);
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;
+  std::atomic<bool> has_passed_{false};
+  std::thread thread_;
+};
+
+/// What a check says is `*** in database main ***`, then a line for each finding.
+std::string first_finding(const std::string& report) {
+  constexpr std::size_t most = 120;
+  const auto head = report.starts_with("***") ? report.find('\n') : std::string::npos;
+  const auto text = head == std::string::npos ? report : report.substr(head + 1);
+  return text.substr(0, std::min(text.find('\n'), most));
 }
 
 }  // namespace
@@ -161,12 +206,27 @@ caf::error database::finish(sqlite3_stmt* statement, std::string_view sql) {
 caf::error database::failure(std::string_view sql) {
   const std::string why = sqlite3_errmsg(raw_);
   if (const int code = last_code_ & 0xFF; code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
-    const char* path = sqlite3_db_filename(raw_, "main");
-    return fail(ec::store_failed, "\"" + std::string{path == nullptr ? "" : path} + "\" is damaged or no store (" +
-                                      why + "): move it away, or name another state folder");
+    return damage(why);
   }
   return fail(is_disk_full(raw_, last_code_) ? ec::store_full : ec::store_failed,
               std::string{head_of(sql)} + ": " + why);
+}
+
+caf::error database::damage(const std::string& why) const {
+  const char* path = sqlite3_db_filename(raw_, "main");
+  return fail(ec::store_failed, "\"" + std::string{path == nullptr ? "" : path} + "\" is damaged or no store (" + why +
+                                    "): move it away, or name another state folder");
+}
+
+caf::error database::find_damage(std::chrono::milliseconds limit) {
+  std::string found;
+  const time_limit clock{raw_, limit};
+  const auto error = each("PRAGMA quick_check(1)", [&](result_row& row) { row.read(found); });
+  if (clock.has_passed()) {
+    // A check that was cut short finds pages that it has not come to.
+    return {};
+  }
+  return error || found == "ok" ? error : damage(first_finding(found));
 }
 
 void database::bind(sqlite3_stmt* statement, int index, std::string_view x) {

@@ -128,6 +128,8 @@ public:
   bool can_go_on() const;
   /// The last statement failed as another process held the lock for too long.
   bool was_locked() const;
+  /// SQLite's own check of every page, as far as it gets within `limit`. Fails: `ec::store_failed`.
+  caf::error find_damage(std::chrono::milliseconds limit);
 
 private:
   explicit database(sqlite3* raw) : raw_{raw} {}
@@ -137,6 +139,7 @@ private:
   caf::error finish(sqlite3_stmt* statement, std::string_view sql);
   /// `ec::store_full` or `ec::store_failed`, naming statement and reason.
   caf::error failure(std::string_view sql);
+  caf::error damage(const std::string& why) const;
 
   void bind(sqlite3_stmt* statement, int index, std::string_view x);
   void bind(sqlite3_stmt* statement, int index, blob_view x);

@@ -132,7 +132,7 @@ std::string_view network_file_system(std::uint32_t magic) {
   return {};
 }
 
-caf::expected<opened_store> open_store(const std::string& state_dir) {
+caf::expected<opened_store> open_store(const std::string& state_dir, std::chrono::milliseconds check) {
   if (auto error = make_folder(state_dir)) {
     return error;
   }
@@ -142,6 +142,8 @@ caf::expected<opened_store> open_store(const std::string& state_dir) {
     return std::move(db.error());
   }
   auto error = check_ours(**db, path_of(state_dir));
+  // A race would meet the damage in its course, and wait for a disk that nobody mends.
+  error = error || check.count() == 0 ? error : (*db)->find_damage(check);
   // Only in a new file; before the journal's mode, which writes the first page. `regatta gc` gives pages back by it.
   error = error ? error : (*db)->script("PRAGMA auto_vacuum = INCREMENTAL");
   error = error ? error : set_journal(**db, !network.empty());

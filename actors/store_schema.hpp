@@ -9,6 +9,7 @@
 
 #include <caf/expected.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,9 +27,14 @@ struct opened_store {
   std::string note;  ///< For the log: the file system forced another journal; empty if all is as usual.
 };
 
+/// How long a store is looked through for damage: a warm gigabyte. Judgement: a start may take so long, once.
+inline constexpr std::chrono::milliseconds damage_check_limit{1'000};
+
 /// Opens or creates `<state_dir>/regatta.db` and brings it to our schema. Fails: `ec::io_failed` (folder),
-/// `ec::store_failed` (not ours, or a newer schema: both numbers are named), `ec::store_full`.
-caf::expected<opened_store> open_store(const std::string& state_dir);
+/// `ec::store_failed` (damaged, as far as `check` allows to see; not ours; a newer schema: both numbers are named),
+/// `ec::store_full`. `check` 0: this process has looked already.
+caf::expected<opened_store> open_store(const std::string& state_dir,
+                                       std::chrono::milliseconds check = damage_check_limit);
 
 /// For readers: no file is made or changed. Fails: `ec::not_found`, `ec::store_failed`.
 caf::expected<std::unique_ptr<database>> open_store_read_only(const std::string& state_dir);

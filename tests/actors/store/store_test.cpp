@@ -252,6 +252,30 @@ BOOST_AUTO_TEST_CASE(a_strangers_database_and_a_folder_without_one_are_refused) 
   BOOST_TEST(failure(open_store(path + "/file")) == ec::io_failed);
 }
 
+BOOST_AUTO_TEST_CASE(a_store_that_is_damaged_in_its_middle_is_refused_when_it_is_opened) {
+  {
+    running_store store{state};
+    for (int i = 0; i < 20; ++i) {
+      store.tell(won_race("run_" + std::to_string(i)));
+    }
+  }
+  const auto file = state + "/regatta.db";
+  const auto pages = number("PRAGMA page_count");
+  const auto size = number("PRAGMA page_size");
+  BOOST_REQUIRE(pages > 40);
+  {
+    std::fstream bytes{file, std::ios::in | std::ios::out | std::ios::binary};
+    bytes.seekp(pages / 2 * size);
+    bytes << std::string(static_cast<std::size_t>(4 * size), '\xA5');
+  }
+  const auto opened = open_store(state);
+  BOOST_REQUIRE(!opened);
+  BOOST_TEST(failure(opened) == ec::store_failed);
+  BOOST_TEST(why(opened).find("\"" + file + "\" is damaged or no store (") != std::string::npos, why(opened));
+  BOOST_TEST(why(opened).find('\n') == std::string::npos, why(opened));
+  BOOST_TEST(static_cast<bool>(open_store(state, std::chrono::milliseconds{0})), "whoever has looked already");
+}
+
 BOOST_AUTO_TEST_CASE(network_file_systems_are_known_by_name) {
   BOOST_TEST(network_file_system(0x6969) == "NFS");
   BOOST_TEST(network_file_system(0x0BD00BD0) == "Lustre");
