@@ -54,7 +54,21 @@ caf::error clear_place(const std::string& path) {
   return ::unlink(path.c_str()) == 0 || errno == ENOENT ? caf::error{} : io_error("cannot replace", path);
 }
 
-caf::expected<std::string> prepare_ipc(const std::string& endpoint) {
+caf::error prepare_folder(const std::string& path, bool is_made) {
+  const auto folder = path.substr(0, path.rfind('/'));
+  std::error_code ignored;
+  if (!is_made) {
+    // A slip in an address is no wish for a folder.
+    return folder.empty() || std::filesystem::is_directory(folder, ignored)
+               ? caf::error{}
+               : fail(ec::io_failed, "cannot put the event socket at \"" + path + "\": there is no folder \"" + folder + "\"");
+  }
+  std::filesystem::create_directories(std::filesystem::path{folder}.parent_path(), ignored);
+  return folder.empty() || ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST ? caf::error{}
+                                                                                 : io_error("cannot make", folder);
+}
+
+caf::expected<std::string> prepare_ipc(const std::string& endpoint, bool makes_folder) {
   const auto path = socket_path(endpoint);
   if (path.size() < 2 || path.front() != '/') {
     return fail(ec::invalid_config, "event endpoint \"" + endpoint + "\": ipc:// wants an absolute path");
@@ -63,11 +77,8 @@ caf::expected<std::string> prepare_ipc(const std::string& endpoint) {
     return fail(ec::invalid_config, "event endpoint \"" + endpoint + "\": its path has " + std::to_string(path.size()) +
                                         " bytes, a socket's may have " + std::to_string(longest_socket_path));
   }
-  const auto folder = path.substr(0, path.rfind('/'));
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path{folder}.parent_path(), ignored);
-  if (!folder.empty() && ::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return io_error("cannot make", folder);
+  if (auto error = prepare_folder(path, makes_folder)) {
+    return error;
   }
   if (auto error = clear_place(path)) {
     return error;
@@ -109,9 +120,9 @@ std::string socket_path(std::string_view endpoint) {
   return endpoint.starts_with(ipc) ? std::string{endpoint.substr(ipc.size())} : std::string{};
 }
 
-caf::expected<std::string> prepare_event_endpoint(const std::string& text) {
+caf::expected<std::string> prepare_event_endpoint(const std::string& text, bool makes_folder) {
   if (text.starts_with(ipc)) {
-    return prepare_ipc(text);
+    return prepare_ipc(text, makes_folder);
   }
   if (text.starts_with(tcp)) {
     return prepare_tcp(text);

@@ -94,7 +94,7 @@ caf::error bind_socket(publisher_socket& it, const std::string& endpoint) {
 }  // namespace
 
 caf::expected<published_at> spawn_event_publisher(caf::actor_system& system, const event_publisher_config& config) {
-  auto endpoint = prepare_event_endpoint(config.endpoint);
+  auto endpoint = prepare_event_endpoint(config.endpoint, config.makes_folder);
   if (!endpoint) {
     return std::move(endpoint.error());
   }

@@ -15,8 +15,9 @@
 namespace regatta {
 
 struct event_publisher_config {
-  /// `ipc:///…/events.sock` (its folder is made, mode 0700) or `tcp://127.0.0.1:PORT` (0: any).
+  /// `ipc:///…/events.sock` or `tcp://127.0.0.1:PORT` (0: any).
   std::string endpoint;
+  bool makes_folder = false;  ///< Of an ipc socket, mode 0700; else it must be there.
 };
 
 struct published_at {

@@ -54,9 +54,12 @@ BOOST_AUTO_TEST_CASE(a_path_that_no_socket_can_have_is_refused_with_both_lengths
   BOOST_TEST(refusal("ipc://relative").find("absolute") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_folder_of_an_ipc_socket_is_private) {
+BOOST_AUTO_TEST_CASE(our_own_folder_is_made_private_and_any_other_must_be_there) {
   scratch_folder root;
-  BOOST_REQUIRE(prepare_event_endpoint("ipc://" + root.path + "/a/events/e.sock"));
+  const auto text = refusal("ipc://" + root.path + "/a/events/e.sock");
+  BOOST_TEST(text.find("there is no folder \"" + root.path + "/a/events\"") != std::string::npos, text);
+  BOOST_TEST(!std::filesystem::exists(root.path + "/a"));
+  BOOST_REQUIRE(prepare_event_endpoint("ipc://" + root.path + "/a/events/e.sock", true));
   struct stat facts = {};
   BOOST_REQUIRE(::stat((root.path + "/a/events").c_str(), &facts) == 0);
   BOOST_TEST((facts.st_mode & 0777U) == 0700U);
