@@ -34,7 +34,7 @@ def text_of(value):
     if value is True or value is False:
         return "true" if value else "false"
     if isinstance(value, str):
-        return _quoted(value)
+        return _quoted(value.encode("utf-8", "replace").decode("utf-8"))  # lone surrogates are no JSON elsewhere
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, (list, tuple)):

@@ -14,6 +14,7 @@ import dataclasses
 DEPTH = 32
 LEAVES = 4096
 NAMES = 1 << 16  # characters of one text; longer ones are cut and so differ from nothing honest
+INT_BITS = 8192  # Python refuses to print integers of more than 4,300 digits
 PIECE = 1 << 18  # elements, docs/judge.md
 
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16",
@@ -59,7 +60,7 @@ def scalar_node(value):
     if isinstance(value, bool):
         return {"t": "bool", "v": bool(value)}
     if isinstance(value, int):
-        return {"t": "int", "v": int.__repr__(value)}
+        return {"t": "int", "v": int.__repr__(value)} if value.bit_length() < INT_BITS else {"t": "unknown", "v": "large int"}
     if isinstance(value, float):
         return {"t": "float", "v": _float_hex(value)}
     if isinstance(value, str):
