@@ -15,7 +15,7 @@ stage=$build/bundle/$name
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,libexec,lib,share/regatta/python}
 
-programs="regatta regatta-sandbox regatta-lifeline"
+programs="regatta regatta-sandbox regatta-judge regatta-lifeline"
 for program in $programs; do
   install -s -m 755 "$build/bin/$program" "$stage/libexec/$program"
 done
@@ -30,6 +30,8 @@ for library in libnss_dns.so.2 libnss_files.so.2 libresolv.so.2; do
 done
 cp -r prompts examples "$stage/share/regatta/"
 cp sandbox/python/*.py "$stage/share/regatta/python/"
+mkdir "$stage/share/regatta/python/judge"
+cp sandbox/python/judge/*.py "$stage/share/regatta/python/judge/"
 cp README.md LICENSE "$stage/"
 
 for program in $programs; do

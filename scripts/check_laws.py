@@ -12,7 +12,7 @@ import sys
 FENCES = [
     (r"<curl/", r"actors/llm/curl_transport\.(cpp|hpp)$"),
     (r"<zmq", r"actors/event_publisher\.cpp$|actors/remoting/|tests/"),
-    (r"<nlohmann/", r"_codec\.cpp$|actors/llm/\w*_codec\.hpp$|tests/"),
+    (r"<nlohmann/", r"_codec\.cpp$|(actors/llm|sandbox/judge)/\w*_codec\.hpp$|tests/"),
     (r"<sqlite3", r"actors/store\w*\.cpp$|actors/store_\w+\.hpp$|tests/"),
     (r"<archive", r"actors/result_archive\.cpp$|tests/"),
     (r"<toml\+\+/", r"cli/config\w*\.cpp$|tests/"),

@@ -13,7 +13,7 @@ import sys
 
 PARTS = {"race": {"regatta_llm", "regatta_coordinator"},
          "cli": {"regatta_node", "regatta_node_agent", "regatta_cli", "regatta_embedded", "regatta"},
-         "next": {"regatta-lifeline"}, "alone": {"regatta-sandbox"}}
+         "next": {"regatta-lifeline"}, "alone": {"regatta-sandbox"}, "judge": {"regatta_judge", "regatta-judge"}}
 OTHERS = "store"
 FLAG = re.compile(r"-(I|D|isystem|std|W(?!error|no-subobject-linkage))")  # that one is gcc's
 

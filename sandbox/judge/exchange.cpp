@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/exchange.hpp"
+
+#include "sandbox/judge/seeds.hpp"
+#include "sandbox/judge/side_codec.hpp"
+
+#include <utility>
+
+namespace regatta::judge {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+milliseconds since(steady_clock::time_point start) {
+  return std::chrono::duration_cast<milliseconds>(steady_clock::now() - start);
+}
+
+}  // namespace
+
+void check_body(channel& from, std::uint64_t named) {
+  if (from.body_left() != named) {
+    from.fail("a body of " + std::to_string(from.body_left()) + " bytes where the head names " + std::to_string(named));
+  }
+}
+
+reference_answer ask_reference(channel& reference, const question& x, milliseconds patience) {
+  reference.arm(patience);
+  reference.send_head(write_reference_question(x), 0);
+  auto answer = read_from(reference, [&](const std::string& head) { return read_reference_answer(head, x.id); });
+  check_body(reference, answer.body_bytes());
+  return answer;
+}
+
+exchange::exchange(channel& reference, channel& candidate, exchange_rules rules)
+    : reference_(reference), candidate_(candidate), rules_(std::move(rules)) {}
+
+void exchange::read_reference_hello(milliseconds patience, bool is_warm) {
+  reference_.arm(patience);
+  if (is_warm) {
+    reference_.send_head(write_hello_question(), 0);
+  }
+  reference_hello_ = read_from(reference_, [](const std::string& head) { return judge::read_reference_hello(head); });
+  check_body(reference_, body_bytes(reference_hello_.init_args));
+  init_args_ = byte_buffer{reference_.body_left()};
+  init_args_.fill(reference_);
+}
+
+void exchange::read_candidate_hello(milliseconds patience) {
+  candidate_.arm(patience);
+  candidate_hello_ = read_from(candidate_, [](const std::string& head) { return judge::read_candidate_hello(head); });
+  check_body(candidate_, 0);
+}
+
+exchange::transplant exchange::take_parameters(const question& x) {
+  reference_.arm(rules_.question_timeout);
+  reference_.send_head(write_parameters_question(x), 0);
+  transplant out;
+  out.tree = read_from(reference_, [&](const std::string& head) { return read_parameters_answer(head, x.id); });
+  check_body(reference_, body_bytes(out.tree));
+  out.bytes = byte_buffer{reference_.body_left()};
+  out.bytes.fill(reference_);
+  return out;
+}
+
+void exchange::send_question(const question& x, const reference_answer& answer, byte_buffer& inputs,
+                             const transplant* weights) {
+  const auto input_bytes = body_bytes(answer.inputs);
+  const auto weight_bytes = weights == nullptr ? 0 : weights->bytes.size();
+  candidate_.arm(rules_.question_timeout);
+  candidate_.send_head(write_candidate_question(x, reference_hello_.mode, reference_hello_.init_args, answer.inputs,
+                                                weights == nullptr ? nullptr : &weights->tree),
+                       init_args_.size() + input_bytes + weight_bytes);
+  candidate_.send_body(init_args_.bytes());
+  inputs = byte_buffer{input_bytes};
+  inputs.fill(reference_, [&](std::span<const std::byte> piece) { candidate_.send_body(piece); });
+  if (weights != nullptr) {
+    candidate_.send_body(weights->bytes.bytes());
+  }
+}
+
+trial_result exchange::ask(const std::string& style, weights_from weights) {
+  trial_result out;
+  out.asked = {draw_seed(), draw_seed(), draw_seed(), style};
+  out.weights = weights;
+  std::optional<transplant> given;
+  if (weights == weights_from::reference) {
+    given = take_parameters(out.asked);
+  }
+  auto start = steady_clock::now();
+  auto wanted = ask_reference(reference_, out.asked, rules_.question_timeout);
+  out.reference_time = since(start);
+  out.has_exact = wanted.exact.has_value();
+  byte_buffer inputs;
+  start = steady_clock::now();
+  send_question(out.asked, wanted, inputs, given ? &*given : nullptr);
+  // Our own sending is not part of its time to compute.
+  candidate_.arm(rules_.question_timeout);
+  auto got = read_from(candidate_, [&](const std::string& head) {
+    return read_candidate_answer(head, out.asked.id, wanted.inputs);
+  });
+  out.candidate_time = since(start);
+  check_body(candidate_, got.body_bytes());
+  reference_.arm(rules_.question_timeout);
+  compare(wanted, got, inputs, out);
+  // What was built differently was not read.
+  candidate_.skip_body();
+  reference_.skip_body();
+  out.function_refused = std::move(got.function_refused);
+  out.kernel_evidence = std::move(got.kernel_evidence);
+  out.reference_parameters = std::move(wanted.parameters);
+  out.candidate_parameters = std::move(got.parameters);
+  return out;
+}
+
+void exchange::compare(const reference_answer& wanted, const candidate_answer& got, const byte_buffer& inputs,
+                       trial_result& out) {
+  const bool has_function = rules_.checks_function && got.function.has_value();
+  const auto* const exact = wanted.exact ? &*wanted.exact : nullptr;
+  // Its size is the reference's once the structure is, and nothing is written before.
+  byte_buffer kept{has_function ? body_bytes(wanted.outputs) : 0};
+  out.outputs = compare_outputs(got.outputs, candidate_, {wanted.outputs, exact, reference_, nullptr},
+                                rules_.tolerances, "output", has_function ? &kept : nullptr);
+  if (!out.outputs.structure.empty()) {
+    return;
+  }
+  if (!compare_inputs_after({wanted.inputs, inputs.bytes()}, got.inputs_after, candidate_, wanted.inputs_after,
+                            reference_, rules_.tolerances, out.outputs)) {
+    return;
+  }
+  if (has_function && out.outputs.is_right) {
+    memory_source forward{kept.bytes()};
+    out.function = compare_outputs(*got.function, candidate_, {got.outputs, nullptr, forward, &out.outputs.own},
+                                   rules_.tolerances, "kernel_function's output");
+  }
+}
+
+}  // namespace regatta::judge

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One question to both sides: inputs go from the reference to the candidate as they come, and both answers are compared
+/// as they come. Kept in memory for the question's time: the inputs (what a side left alone must be as it was), transplanted
+/// parameters, and the outputs where kernel_function's are compared with them; each at most one body.
+#pragma once
+
+#include "sandbox/judge/answer_comparison.hpp"
+#include "sandbox/judge/channel.hpp"
+#include "sandbox/judge/side_words.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace regatta::judge {
+
+struct exchange_rules {
+  std::chrono::milliseconds question_timeout{30'000};
+  std::uint64_t body_limit = 0;
+  tolerance_table tolerances;
+  bool checks_function = true;  ///< Stages kernel and compose.
+};
+
+enum class weights_from : std::uint8_t { same_seed, reference };
+
+struct trial_result {
+  question asked;
+  weights_from weights = weights_from::same_seed;
+  answer_report outputs;
+  std::optional<answer_report> function;  ///< kernel_function against forward.
+  std::string function_refused;
+  std::string kernel_evidence;
+  std::vector<parameter_digest> reference_parameters, candidate_parameters;
+  bool has_exact = true;
+  std::chrono::milliseconds reference_time{}, candidate_time{};
+
+  bool is_right() const { return outputs.is_right && (!function || function->is_right); }
+  bool has_same_weights() const { return is_same_weights(candidate_parameters, reference_parameters); }
+};
+
+class exchange {
+public:
+  exchange(channel& reference, channel& candidate, exchange_rules rules);
+
+  void read_reference_hello(std::chrono::milliseconds patience, bool is_warm);
+  void read_candidate_hello(std::chrono::milliseconds patience);
+  const reference_hello& reference_said() const { return reference_hello_; }
+  const candidate_hello& candidate_said() const { return candidate_hello_; }
+
+  /// Fresh seeds. Throws session_end.
+  trial_result ask(const std::string& style, weights_from weights);
+
+private:
+  /// Parameters of the reference under this seed, where they go along.
+  struct transplant {
+    tree_node tree;
+    byte_buffer bytes;
+  };
+  transplant take_parameters(const question& x);
+  void send_question(const question& x, const reference_answer& answer, byte_buffer& inputs, const transplant* weights);
+  void compare(const reference_answer& wanted, const candidate_answer& got, const byte_buffer& inputs,
+               trial_result& out);
+
+  channel& reference_;
+  channel& candidate_;
+  exchange_rules rules_;
+  reference_hello reference_hello_;
+  candidate_hello candidate_hello_;
+  byte_buffer init_args_;
+};
+
+/// Of a side: `read` is called on a head, what is malformed is blamed on it.
+template <class Read>
+auto read_from(channel& from, Read read) {
+  const auto head = from.read_head();
+  try {
+    return read(head);
+  } catch (const malformed& x) {
+    from.fail(x.what);
+  } catch (const session_end& end) {
+    if (end.is_in_step && from.body_left() != 0) {
+      from.fail("a body beside `failed`");
+    }
+    throw;
+  }
+}
+
+/// The reference's answer to `ask`, without its body. Throws session_end.
+reference_answer ask_reference(channel& reference, const question& x, std::chrono::milliseconds patience);
+/// What a frame's body has must be what its head names.
+void check_body(channel& from, std::uint64_t named);
+
+}  // namespace regatta::judge

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/judge_words.hpp"
+#include "sandbox/judge/tree_codec.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace regatta::judge {
+
+namespace {
+
+constexpr std::uint64_t most_timeout_ms = 86'400'000;
+constexpr std::uint64_t most_trials = 1000;
+
+std::uint64_t count_member(const json& x, const char* key, std::uint64_t otherwise, std::uint64_t most) {
+  if (!x.contains(key)) {
+    return otherwise;
+  }
+  const auto& value = x.at(key);
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() == 0 || value.get<std::uint64_t>() > most) {
+    throw malformed{std::string{key} + " wants a number from 1 to " + std::to_string(most)};
+  }
+  return value.get<std::uint64_t>();
+}
+
+bool flag_member(const json& x, const char* key) {
+  if (!x.contains(key)) {
+    return false;
+  }
+  if (!x.at(key).is_boolean()) {
+    throw malformed{std::string{key} + " wants true or false"};
+  }
+  return x.at(key).get<bool>();
+}
+
+template <class E>
+E name_member(const json& x, const char* key) {
+  const auto found = from_name<E>(text_member(x, key, 64));
+  if (!found) {
+    throw malformed{std::string{key} + " wants one of " + all_names<E>()};
+  }
+  return *found;
+}
+
+void read_limit(const json& x, const char* key, double& out) {
+  if (!x.contains(key)) {
+    return;
+  }
+  const auto& value = x.at(key);
+  const double number = value.is_number() ? value.get<double>() : -1;
+  if (!std::isfinite(number) || number < 0) {
+    throw malformed{std::string{"tolerances: "} + key + " wants a number from 0"};
+  }
+  out = number;
+}
+
+tolerance_table read_tolerances(const json& x) {
+  tolerance_table out;
+  if (!x.is_object()) {
+    throw malformed{"tolerances is no object"};
+  }
+  for (const auto& [name, limits] : x.items()) {
+    const auto group = from_name<tolerance_group>(name);
+    if (!group || !limits.is_object()) {
+      throw malformed{"tolerances wants objects for " + all_names<tolerance_group>()};
+    }
+    auto& one = out.groups.at(static_cast<std::size_t>(*group));
+    read_limit(limits, "atol", one.atol);
+    read_limit(limits, "rtol", one.rtol);
+    read_limit(limits, "norm", one.norm);
+  }
+  return out;
+}
+
+json write_tolerances(const tolerance_table& x) {
+  auto out = json::object();
+  for (const auto& [group, name] : enum_names<tolerance_group>::value) {
+    const auto& one = x.groups.at(static_cast<std::size_t>(group));
+    out[std::string{name}] = {{"atol", one.atol}, {"rtol", one.rtol}, {"norm", one.norm}};
+  }
+  return out;
+}
+
+/// JSON has no infinity.
+json number_or_null(double x) {
+  return std::isfinite(x) ? json(x) : json();
+}
+
+json write_trial(const trial_record& x) {
+  return {{"init_seed", x.asked.init_seed},
+          {"input_seed", x.asked.input_seed},
+          {"style", x.asked.style},
+          {"right", x.is_right},
+          {"weights", x.is_transplanted ? "transplanted" : "same_seed"},
+          {"worst_abs", number_or_null(x.figures.worst_abs)},
+          {"worst_rel", number_or_null(x.figures.worst_rel)},
+          {"norm", number_or_null(x.figures.norm)},
+          {"eager_norm", number_or_null(x.figures.eager_norm)},
+          {"reference_ms", x.reference_time.count()},
+          {"candidate_ms", x.candidate_time.count()}};
+}
+
+json write_versions(const side_versions& x) {
+  return {{"python", x.python}, {"torch", x.torch}, {"device", x.device}};
+}
+
+}  // namespace
+
+void judge_verdict::mark(const std::string& x) {
+  if (std::find(marks.begin(), marks.end(), x) == marks.end()) {
+    marks.push_back(x);
+  }
+}
+
+judge_request read_request(std::string_view text) {
+  const auto x = parse_object(text);
+  if (count_member(x, "request_version", 0, 1'000'000) != request_version) {
+    throw malformed{"request_version wants " + std::to_string(request_version)};
+  }
+  judge_request out;
+  out.kind = name_member<request_kind>(x, "kind");
+  out.stage = x.contains("stage") ? name_member<judged_stage>(x, "stage") : out.stage;
+  out.trials = static_cast<unsigned>(count_member(x, "trials", out.trials, most_trials));
+  const auto timeout = count_member(x, "question_timeout_ms", 30'000, most_timeout_ms);
+  out.question_timeout = std::chrono::milliseconds{timeout};
+  out.hello_timeout = std::chrono::milliseconds{count_member(x, "hello_timeout_ms", timeout, most_timeout_ms)};
+  out.body_limit = count_member(x, "body_limit", std::uint64_t{1} << 30, std::uint64_t{1} << 40);
+  out.tolerances = x.contains("tolerances") ? read_tolerances(x.at("tolerances")) : tolerance_table{};
+  out.allows_tf32 = flag_member(x, "allow_tf32");
+  out.is_reference_warm = flag_member(x, "reference_is_warm");
+  out.needs_affine = flag_member(x, "needs_affine");
+  out.engine = x.contains("engine") ? plain_line(text_member(x, "engine"), 100) : "";
+  return out;
+}
+
+std::string write_verdict(const judge_verdict& x) {
+  auto trials = json::array();
+  for (const auto& trial : x.trials) {
+    trials.push_back(write_trial(trial));
+  }
+  const json out{{"judge_version", judge_version},
+                 {"judgement", name_of(x.judgement)},
+                 {"reason", x.reason},
+                 {"feedback", x.feedback},
+                 {"weights", x.is_transplanted ? "transplanted" : "same_seed"},
+                 {"marks", x.marks},
+                 {"weak", x.weak},
+                 {"kernel_evidence", x.kernel_evidence},
+                 {"trials", trials},
+                 {"tolerances", write_tolerances(x.tolerances)},
+                 {"engine", x.engine},
+                 {"mode", x.mode},
+                 {"reference", write_versions(x.reference)},
+                 {"candidate", write_versions(x.candidate)},
+                 {"reference_usable", x.is_reference_usable}};
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace regatta::judge

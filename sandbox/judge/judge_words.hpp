@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The request on stdin and the verdict on stdout (docs/judge.md).
+#pragma once
+
+#include "sandbox/judge/answer_comparison.hpp"
+#include "sandbox/judge/ending.hpp"
+#include "sandbox/judge/side_words.hpp"
+#include "sandbox/judge/tolerance.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace regatta::judge {
+
+inline constexpr int request_version = 1;
+/// Grows with every change of what is right.
+inline constexpr int judge_version = 1;
+
+enum class request_kind : std::uint8_t { judge, probe };
+enum class judged_stage : std::uint8_t { extract, kernel, compose };
+
+struct judge_request {
+  request_kind kind = request_kind::judge;
+  judged_stage stage = judged_stage::kernel;
+  unsigned trials = 4;
+  std::chrono::milliseconds question_timeout{30'000};
+  std::chrono::milliseconds hello_timeout{30'000};
+  std::uint64_t body_limit = 0;
+  tolerance_table tolerances;
+  bool allows_tf32 = false;
+  bool is_reference_warm = false;
+  bool needs_affine = false;
+  std::string engine;
+};
+
+struct trial_record {
+  question asked;
+  trial_figures figures;
+  std::chrono::milliseconds reference_time{}, candidate_time{};
+  bool is_right = true;
+  bool is_transplanted = false;
+};
+
+struct judge_verdict {
+  ending judgement = ending::correct;
+  std::string reason, feedback;
+  bool is_transplanted = false;
+  std::vector<std::string> marks, weak;
+  std::string kernel_evidence = "not_looked";
+  std::vector<trial_record> trials;
+  tolerance_table tolerances;
+  std::string engine, mode;
+  side_versions reference, candidate;
+  bool is_reference_usable = true;
+
+  void mark(const std::string& x);
+};
+
+/// Throws malformed.
+judge_request read_request(std::string_view text);
+std::string write_verdict(const judge_verdict& x);
+
+}  // namespace regatta::judge
+
+REGATTA_ENUM_NAMES(regatta::judge::request_kind, 2, {regatta::judge::request_kind::judge, "judge"},
+                   {regatta::judge::request_kind::probe, "probe"});
+REGATTA_ENUM_NAMES(regatta::judge::judged_stage, 3, {regatta::judge::judged_stage::extract, "extract"},
+                   {regatta::judge::judged_stage::kernel, "kernel"},
+                   {regatta::judge::judged_stage::compose, "compose"});

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A reference's answer in memory, for the probe, which looks at it several times.
+#pragma once
+
+#include "sandbox/judge/channel.hpp"
+#include "sandbox/judge/byte_buffer.hpp"
+#include "sandbox/judge/side_words.hpp"
+
+#include <optional>
+
+namespace regatta::judge {
+
+struct kept_answer {
+  question asked;
+  reference_answer head;
+  byte_buffer inputs;
+  byte_buffer outputs;  ///< As they came: eager and exact in turns.
+  byte_buffer eager;    ///< Eager alone, as a candidate would send it.
+  byte_buffer after;
+};
+
+/// Throws session_end.
+kept_answer take_answer(channel& reference, const question& x, std::chrono::milliseconds patience);
+
+/// What somebody sends who has not done the work.
+struct synthetic_answer {
+  tree_node outputs;
+  byte_buffer bytes;
+};
+
+/// Cheap wrong answers, by the names in `weak`. Empty where there is none of that kind.
+enum class cheap_answer : std::uint8_t { zeros, constant, input_copy, other_seed, shuffled };
+std::optional<synthetic_answer> make_cheap_answer(cheap_answer kind, const kept_answer& truth, const kept_answer& other);
+
+}  // namespace regatta::judge
+
+REGATTA_ENUM_NAMES(regatta::judge::cheap_answer, 5, {regatta::judge::cheap_answer::zeros, "zeros"},
+                   {regatta::judge::cheap_answer::constant, "constant"},
+                   {regatta::judge::cheap_answer::input_copy, "input_copy"},
+                   {regatta::judge::cheap_answer::other_seed, "other_seed"},
+                   {regatta::judge::cheap_answer::shuffled, "shuffled"});

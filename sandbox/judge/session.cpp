@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/judge/session.hpp"
+
+#include "sandbox/judge/mismatch_text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace regatta::judge {
+
+namespace {
+
+constexpr const char* plain = "plain";
+constexpr const char* affine = "plain+affine";
+
+/// Inconsistent once is inconsistent; absent once is absent.
+void take_evidence(std::string& all, const std::string& one) {
+  static constexpr std::array<std::string_view, 4> order{"not_looked", "seen", "absent", "inconsistent"};
+  const auto rank = [&](std::string_view x) {
+    return std::find(order.begin(), order.end(), x) - order.begin();
+  };
+  if (rank(one) < static_cast<std::ptrdiff_t>(order.size()) && rank(one) > rank(all)) {
+    all = one;
+  }
+}
+
+/// The trials of one candidate, and what they have shown so far.
+class candidate_session {
+public:
+  candidate_session(const judge_request& request, channel& reference, channel& candidate)
+      : request_(request), exchange_(reference, candidate, rules_of(request)) {}
+
+  void run() {
+    exchange_.read_reference_hello(request_.hello_timeout, request_.is_reference_warm);
+    out_.reference = exchange_.reference_said().versions;
+    out_.mode = exchange_.reference_said().mode;
+    exchange_.read_candidate_hello(request_.hello_timeout);
+    const auto& said = exchange_.candidate_said();
+    out_.candidate = said.versions;
+    out_.engine = request_.engine.empty() ? said.engine.empty() ? said.versions.device : said.engine : request_.engine;
+    for (unsigned i = 0; i < request_.trials && out_.judgement == ending::correct; ++i) {
+      trial_ = i + 1;
+      i % 2 == 0 || has_no_affine_ ? run_plain() : run_affine();
+    }
+  }
+
+  judge_verdict& verdict() { return out_; }
+
+private:
+  static exchange_rules rules_of(const judge_request& x) {
+    return {x.question_timeout, x.body_limit, x.tolerances, x.stage != judged_stage::extract};
+  }
+
+  trial_result ask(const char* style, weights_from weights) {
+    auto got = exchange_.ask(style, weights);
+    auto figures = got.outputs.figures;
+    out_.trials.push_back({got.asked, figures, got.reference_time, got.candidate_time, got.is_right(),
+                           weights == weights_from::reference});
+    take_evidence(out_.kernel_evidence, got.kernel_evidence);
+    if (!got.has_exact) {
+      out_.mark("no_float64_reference");
+    }
+    if (!got.function_refused.empty()) {
+      out_.mark("function_not_compared");
+    }
+    return got;
+  }
+
+  weights_from weights() const { return out_.is_transplanted ? weights_from::reference : weights_from::same_seed; }
+
+  void run_plain() {
+    const auto first = ask(plain, weights());
+    if (first.is_right()) {
+      return;
+    }
+    if (out_.is_transplanted || first.has_same_weights()) {
+      return set_mismatch(first, {});
+    }
+    const auto told = weights_text(first.candidate_parameters, first.reference_parameters);
+    const auto again = ask_with_weights(plain);
+    if (!again) {
+      return set_mismatch(first, told + "They could not be put in place: " + refusal_ + "\n");
+    }
+    again->is_right() ? set_transplanted() : set_mismatch(*again, told + "With the reference's weights in place:\n");
+  }
+
+  /// Of default values alone little is known: a normalisation without its affine parameters is right on them.
+  void run_affine() {
+    try {
+      const auto first = ask(affine, weights());
+      if (first.is_right()) {
+        return;
+      }
+      if (out_.is_transplanted) {
+        return set_default_only(first);
+      }
+      const auto again = ask_with_weights(affine);
+      again && again->is_right() ? set_transplanted() : set_default_only(again ? *again : first);
+    } catch (const session_end& end) {
+      // The problem itself may not stand other values than its defaults; then there is nothing to compare with.
+      if (end.judgement != ending::problem_failed || !end.is_in_step) {
+        throw;
+      }
+      has_no_affine_ = true;
+      out_.mark("no_affine_trial");
+      run_plain();
+    }
+  }
+
+  /// Empty: the candidate has no place for them (refusal_ says why).
+  std::optional<trial_result> ask_with_weights(const char* style) {
+    try {
+      return ask(style, weights_from::reference);
+    } catch (const session_end& end) {
+      if (end.judgement != ending::contract_violation || !end.is_in_step) {
+        throw;
+      }
+      refusal_ = end.reason;
+      return std::nullopt;
+    }
+  }
+
+  void set_transplanted() {
+    out_.is_transplanted = true;
+    out_.mark("weights_transplanted");
+  }
+
+  void set_default_only(const trial_result& got) {
+    if (request_.needs_affine) {
+      return set_mismatch(got, "Right with the default values of affine parameters only (weights 1, biases 0), wrong "
+                               "with others; both must be used.\n");
+    }
+    has_no_affine_ = true;
+    out_.mark("default_affine_only");
+  }
+
+  void set_mismatch(const trial_result& got, const std::string& before) {
+    const auto& wrong = got.outputs.is_right ? *got.function : got.outputs;
+    out_.judgement = ending::mismatch;
+    out_.reason = plain_line(mismatch_reason(wrong), 300);
+    out_.feedback = plain_text("Your output does not match the reference (trial " + std::to_string(trial_) + " of " +
+                                   std::to_string(request_.trials) + ").\n" + before + mismatch_text(wrong),
+                               8000);
+  }
+
+  const judge_request& request_;
+  exchange exchange_;
+  judge_verdict out_;
+  unsigned trial_ = 0;
+  bool has_no_affine_ = false;
+  std::string refusal_;
+};
+
+}  // namespace
+
+bool settle_reference(channel& reference, std::chrono::milliseconds patience) {
+  if (reference.is_broken()) {
+    return false;
+  }
+  try {
+    reference.arm(patience);
+    reference.skip_body();
+    return true;
+  } catch (const session_end&) {
+    return false;
+  }
+}
+
+judge_verdict judge_candidate(const judge_request& request, channel& reference, channel& candidate) {
+  candidate_session session{request, reference, candidate};
+  auto& out = session.verdict();
+  out.tolerances = request.tolerances;
+  try {
+    session.run();
+  } catch (const session_end& end) {
+    out.judgement = end.judgement;
+    out.reason = end.reason;
+    out.feedback = end.reason + (end.detail.empty() ? "\n" : "\n" + end.detail);
+  }
+  if (request.allows_tf32) {
+    out.mark("tf32_allowed");
+  }
+  out.is_reference_usable = settle_reference(reference, request.question_timeout);
+  return std::move(out);
+}
+
+}  // namespace regatta::judge

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Heads of both channels. Readers throw malformed, or session_end for an answer `failed`.
+#pragma once
+
+#include "sandbox/judge/ending.hpp"
+#include "sandbox/judge/side_words.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace regatta::judge {
+
+reference_hello read_reference_hello(std::string_view head);
+candidate_hello read_candidate_hello(std::string_view head);
+/// Throws session_end with not_judgeable where a leaf is of a type that cannot be judged.
+reference_answer read_reference_answer(std::string_view head, std::uint64_t id);
+tree_node read_parameters_answer(std::string_view head, std::uint64_t id);
+/// `inputs`: what it was asked with; only those can have changed.
+candidate_answer read_candidate_answer(std::string_view head, std::uint64_t id, const tree_node& inputs);
+
+std::string write_hello_question();
+std::string write_reference_question(const question& x);
+std::string write_parameters_question(const question& x);
+/// `parameters` may be null.
+std::string write_candidate_question(const question& x, const std::string& mode, const tree_node& init_args, const tree_node& inputs,
+                                     const tree_node* parameters);
+
+}  // namespace regatta::judge

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the two sides say (docs/judge.md). Tensors' bytes follow in the body.
+#pragma once
+
+#include "sandbox/judge/tree.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace regatta::judge {
+
+struct side_versions {
+  std::string python, torch, device;
+};
+
+struct reference_hello {
+  side_versions versions;
+  std::string mode, problem_sha256;
+  tree_node init_args;  ///< Its tensors are in the body.
+  tree_node inputs;     ///< Shapes only.
+  bool is_random = false;
+};
+
+struct candidate_hello {
+  side_versions versions;
+  std::string engine;  ///< cpu, triton-interpreter, cuda-sm_90; empty: not told.
+  std::vector<std::string> defines;
+};
+
+struct parameter_digest {
+  std::string name, dtype;
+  std::vector<std::uint64_t> shape;
+  std::string sha256;
+};
+
+/// Leaves that the call changed, by ascending number; or all inputs, if their structure is not what it was.
+struct changed_inputs {
+  std::vector<std::pair<std::size_t, tree_node>> leaves;
+  std::optional<tree_node> whole;
+  std::uint64_t body_bytes() const;
+};
+
+struct reference_answer {
+  tree_node inputs, outputs;
+  std::optional<tree_node> exact;  ///< As outputs, or none-leaves where eager is all there is.
+  changed_inputs inputs_after;
+  std::vector<parameter_digest> parameters;
+  std::uint64_t body_bytes() const;
+};
+
+struct candidate_answer {
+  tree_node outputs;
+  changed_inputs inputs_after;
+  std::vector<parameter_digest> parameters;
+  std::optional<tree_node> function;  ///< What kernel_function gave.
+  std::string function_refused;
+  std::string kernel_evidence;
+  std::uint64_t body_bytes() const;
+};
+
+struct question {
+  std::uint64_t id = 0;
+  std::uint64_t init_seed = 0, input_seed = 0;
+  std::string style;
+};
+
+/// Same weights, whatever they are called and in whichever order: names and order are the candidate's own.
+bool is_same_weights(const std::vector<parameter_digest>& a, const std::vector<parameter_digest>& b);
+
+}  // namespace regatta::judge
