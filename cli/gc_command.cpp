@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "actors/llm/command_folder.hpp"
 #include "actors/store_gc.hpp"
 #include "cli/commands.hpp"
 #include "cli/log.hpp"
@@ -11,10 +12,15 @@
 #include <chrono>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 namespace regatta::cli {
 
 namespace {
+
+std::string plural(std::uint64_t count, const std::string& word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
 
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array names = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -83,8 +89,8 @@ exit_code tell_plan(const gc_plan& plan, streams to) {
   for (const auto& path : plan.leftovers) {
     to.out.write("would remove " + clean_line(path) + "\n");
   }
-  to.out.write("would remove " + std::to_string(plan.races.size()) + " races and " +
-               std::to_string(plan.leftovers.size()) + " leftovers of " + size_text(plan.bytes) +
+  to.out.write("would remove " + plural(plan.races.size(), "race") + " and " +
+               plural(plan.leftovers.size(), "leftover") + " of " + size_text(plan.bytes) +
                "; would keep: " + kept_text(plan) + "\n");
   return exit_code::won;
 }
@@ -102,9 +108,12 @@ exit_code run_gc(const session& x, streams to) {
   }
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   const std::int64_t now_us = std::chrono::duration_cast<std::chrono::microseconds>(since).count();
-  const auto plan = (*gc)->plan(*limits, now_us);
+  auto plan = (*gc)->plan(*limits, now_us);
   if (!plan) {
     return complain(plan.error(), to);
+  }
+  for (auto& folder : left_command_folders()) {
+    plan->leftovers.push_back(std::move(folder));
   }
   if (x.line.is_dry_run) {
     return tell_plan(*plan, to);
@@ -117,8 +126,7 @@ exit_code run_gc(const session& x, streams to) {
   for (const auto& why : done->kept) {
     to.err.write("regatta: " + clean_line(why) + "\n");
   }
-  to.out.write("removed " + std::to_string(done->races) + " races and " + std::to_string(done->leftovers) +
-               " leftovers, " + size_text(done->bytes) + "; kept: " + kept_text(*plan) + "\n");
+  to.out.write("removed " + plural(done->races, "race") + " and " + plural(done->leftovers, "leftover") + ", " + size_text(done->bytes) + "; kept: " + kept_text(*plan) + "\n");
   return done->kept.empty() ? exit_code::won : exit_code::failed;
 }
 

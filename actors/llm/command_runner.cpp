@@ -104,6 +104,7 @@ private:
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    remove_left_command_folders();
     while (!stop_ || !programs_.empty()) {
       take_orders();
       wait_and_serve();

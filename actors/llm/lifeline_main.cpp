@@ -6,6 +6,9 @@
 /// killed, those that called setsid or were orphaned included: as their subreaper we are their next parent. The same
 /// happens when the program itself has ended. Descriptor 4 tells how: `x ERRNO` (could not start), `e STATUS`, `s
 /// SIGNAL`. Exits when nothing is left.
+///
+/// It is two processes, ourselves and a guard between us and the program, both of them subreapers: whichever is killed,
+/// the other one ends what is left. A stopped one goes on when its parent dies, and sees why.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -44,7 +47,7 @@ void tell(char how, int number) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   close(lifeline_fd);
-  fcntl(status_fd, F_SETFD, FD_CLOEXEC);
+  fcntl(status_fd, F_SETFD, FD_CLOEXEC);  // and with it go all that we have opened ourselves
   execvp(argv[0], argv);
   tell('x', errno);
   _exit(127);
@@ -117,35 +120,65 @@ void kill_all_descendants(int child_signals) {
   }
 }
 
-/// True when the main program has ended; its end is told then.
-bool reap(pid_t main_program) {
-  int status = 0;
+/// True when `child` has ended.
+bool reap(pid_t child, int& status) {
   for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-    if (pid == main_program) {
-      WIFEXITED(status) ? tell('e', WEXITSTATUS(status)) : tell('s', WTERMSIG(status));
+    if (pid == child) {
       return true;
     }
   }
   return false;
 }
 
-void watch(pid_t main_program, int child_signals) {
+/// True when `child` has ended; false when the lifeline was cut, or the other end of `parent` (-1: none) is gone.
+bool watch(pid_t child, int child_signals, int parent, int& status) {
   for (;;) {
-    pollfd fds[2]{{lifeline_fd, POLLIN, 0}, {child_signals, POLLIN, 0}};
-    if (poll(fds, 2, -1) < 0 && errno != EINTR) {
-      return;
+    pollfd fds[3]{{lifeline_fd, POLLIN, 0}, {child_signals, POLLIN, 0}, {parent, POLLIN, 0}};
+    if (poll(fds, 3, -1) < 0 && errno != EINTR) {
+      return false;
     }
     if (fds[1].revents != 0) {
       signalfd_siginfo info;
       [[maybe_unused]] const auto got = read(child_signals, &info, sizeof info);
-      if (reap(main_program)) {
-        return;
+      if (reap(child, status)) {
+        return true;
       }
     }
-    if (fds[0].revents != 0) {
-      return;
+    if (fds[0].revents != 0 || fds[2].revents != 0) {
+      return false;
     }
   }
+}
+
+/// Their other ends must see end-of-file when the program closes them, not when we do.
+void close_streams() {
+  close(STDIN_FILENO);
+  close(STDOUT_FILENO);
+  close(STDERR_FILENO);
+}
+
+void become_reaper() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_PDEATHSIG, SIGCONT);
+}
+
+[[noreturn]] void guard(char** argv, int child_signals, int parent) {
+  become_reaper();
+  const pid_t main_program = fork();
+  if (main_program == 0) {
+    become(argv);
+  }
+  if (main_program < 0) {
+    tell('x', errno);
+    _exit(1);
+  }
+  close_streams();
+  int status = 0;
+  if (watch(main_program, child_signals, parent, status)) {
+    WIFEXITED(status) ? tell('e', WEXITSTATUS(status)) : tell('s', WTERMSIG(status));
+  }
+  kill_all_descendants(child_signals);
+  _exit(0);
 }
 
 }  // namespace
@@ -155,7 +188,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: regatta-lifeline PROGRAM [ARGS…]; descriptors 3 and 4 must be open\n", stderr);
     return 2;
   }
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  become_reaper();
   // Whoever wants us gone closes the lifeline; a signal to the group must not leave the program unwatched.
   sigset_t all;
   sigfillset(&all);
@@ -164,19 +197,21 @@ int main(int argc, char** argv) {
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
   const int child_signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
-  const pid_t main_program = fork();
-  if (main_program == 0) {
-    become(argv + 1);
+  int alive[2]{-1, -1};
+  const bool is_ready = child_signals >= 0 && pipe2(alive, O_CLOEXEC) == 0;
+  const pid_t guarded = is_ready ? fork() : -1;
+  if (guarded == 0) {
+    close(alive[1]);
+    guard(argv + 1, child_signals, alive[0]);
   }
-  if (main_program < 0 || child_signals < 0) {
+  if (guarded < 0) {
     tell('x', errno);
     return 1;
   }
-  // Their other ends must see end-of-file when the program closes them, not when we do.
-  close(STDIN_FILENO);
-  close(STDOUT_FILENO);
-  close(STDERR_FILENO);
-  watch(main_program, child_signals);
+  close(alive[0]);
+  close_streams();
+  int status = 0;
+  watch(guarded, child_signals, -1, status);
   kill_all_descendants(child_signals);
   return 0;
 }

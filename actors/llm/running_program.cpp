@@ -14,7 +14,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -69,12 +68,6 @@ std::string text_of_errno(int number) {
   return std::system_category().message(number);
 }
 
-std::string fresh_folder() {
-  const char* base = std::getenv("TMPDIR");
-  std::string path = std::string{base != nullptr && *base != '\0' ? base : "/tmp"} + "/regatta-command-XXXXXX";
-  return mkdtemp(path.data()) == nullptr ? std::string{} : path;
-}
-
 /// Reads what is there, until `take` says no; closes at the end of the file.
 void drain(owned_fd& fd, const std::function<bool(std::string_view)>& take) {
   std::array<char, 16 * KiB> buffer{};
@@ -120,31 +113,6 @@ struct spawn_settings {
 
 }  // namespace
 
-owned_fd& owned_fd::operator=(owned_fd&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-owned_fd::~owned_fd() {
-  reset();
-}
-
-void owned_fd::reset() {
-  if (fd_ >= 0) {
-    close(std::exchange(fd_, -1));
-  }
-}
-
-running_program::~running_program() {
-  if (!own_folder_.empty()) {
-    std::error_code ignored;
-    fs::remove_all(own_folder_, ignored);
-  }
-}
-
 std::string running_program::start(program_id id, program_spec spec, const std::string& lifeline_program) {
   id_ = id;
   spec_ = std::move(spec);
@@ -156,12 +124,11 @@ std::string running_program::start(program_id id, program_spec spec, const std::
     spec_.argv[0] = fs::absolute(spec_.argv[0], ignored).string();
   }
   if (spec_.working_dir.empty()) {
-    own_folder_ = fresh_folder();
-    spec_.working_dir = own_folder_;
-    if (own_folder_.empty()) {
+    if (!own_folder_.make()) {
       errno_of_start_ = errno;
       return "cannot make a folder to run in: " + text_of_errno(errno_of_start_);
     }
+    spec_.working_dir = own_folder_.path();
   }
   return spawn(lifeline_program);
 }

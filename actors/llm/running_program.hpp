@@ -3,6 +3,8 @@
 /// The descriptors and the lifeline process of one program. Used by the command runner's thread only.
 #pragma once
 
+#include "actors/llm/command_folder.hpp"
+#include "actors/llm/owned_fd.hpp"
 #include "actors/llm/program.hpp"
 
 #include <sys/types.h>
@@ -14,22 +16,6 @@
 
 namespace regatta {
 
-/// Closes what it holds.
-class owned_fd {
-public:
-  explicit owned_fd(int fd = -1) : fd_{fd} {}
-  owned_fd(owned_fd&& other) noexcept : fd_{other.release()} {}
-  owned_fd& operator=(owned_fd&& other) noexcept;
-  ~owned_fd();
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  int release() { return std::exchange(fd_, -1); }
-  void reset();
-
-private:
-  int fd_;
-};
-
 class running_program {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -40,7 +26,7 @@ public:
   running_program() = default;
   running_program(const running_program&) = delete;
   running_program& operator=(const running_program&) = delete;
-  ~running_program();
+  ~running_program() = default;
 
   /// Descriptors to poll; -1 where none.
   int input_fd() const { return input_.get(); }
@@ -76,7 +62,7 @@ private:
   std::size_t written_ = 0;
   std::size_t output_bytes_ = 0;
   std::string last_errors_;
-  std::string own_folder_;
+  command_folder own_folder_;
   time_point last_life_{};
   std::optional<time_point> stopped_at_;
   program_end stop_reason_ = program_end::cancelled;

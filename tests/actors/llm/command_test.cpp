@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "actors/llm/command_folder.hpp"
 #include "actors/llm/command_runner.hpp"
 #include "messages/install_paths.hpp"
 #include "messages/limits.hpp"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -173,6 +175,39 @@ BOOST_AUTO_TEST_CASE(it_runs_in_a_fresh_folder_that_goes_with_it) {
   BOOST_TEST(events.wait([&](const auto&) { return !std::filesystem::exists(folder); }, 100ms));
 }
 
+BOOST_AUTO_TEST_CASE(a_folder_whose_owner_was_killed_is_found_and_removed_by_the_next_runner) {
+  namespace fs = std::filesystem;
+  start("pwd; sleep 1000");
+  BOOST_REQUIRE(has_output("\n"));
+  auto used = output();
+  used.pop_back();
+  const auto base = fs::path{used}.parent_path();
+  std::string dead = (base / "regatta-command-XXXXXX").string();
+  std::string young = dead;
+  BOOST_REQUIRE(mkdtemp(dead.data()) != nullptr);
+  BOOST_REQUIRE(mkdtemp(young.data()) != nullptr);
+  fs::create_directory(dead + "/sub");
+  const auto long_ago = fs::file_time_type::clock::now() - 1h;
+  for (const auto& path : {dead, used}) {
+    fs::last_write_time(path, long_ago);
+  }
+  const auto left = left_command_folders();
+  const auto is_left = [&](const std::string& x) { return std::find(left.begin(), left.end(), x) != left.end(); };
+  BOOST_TEST(is_left(dead));
+  BOOST_TEST(!is_left(used), "it is locked");
+  BOOST_TEST(!is_left(young), "its owner may be about to lock it");
+  {
+    one_runner next;
+    next.start("true");
+    next.end();
+  }
+  BOOST_TEST(!fs::exists(dead));
+  BOOST_TEST(fs::exists(used));
+  fs::remove(young);
+  runner.cancel(1);
+  end();
+}
+
 BOOST_AUTO_TEST_CASE(a_cancel_kills_the_whole_tree_daemons_included) {
   start(stubborn);
   BOOST_REQUIRE(has_output("end"));
@@ -210,6 +245,39 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(command_death)
 
+/// Another process that holds a runner of a stubborn program.
+struct one_host {
+  one_host() {
+    BOOST_REQUIRE(pipe2(output, O_CLOEXEC) == 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
+    std::vector<std::string> argv{program_dir() + "/llm_command_host", lifeline(), "sh", "-c", stubborn};
+    std::vector<char*> pointers;
+    for (auto& x : argv) {
+      pointers.push_back(x.data());
+    }
+    pointers.push_back(nullptr);
+    BOOST_REQUIRE(posix_spawn(&pid, argv[0].c_str(), &actions, nullptr, pointers.data(), environ) == 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(output[1]);
+    for (char c = 0; text.find("end") == std::string::npos && read(output[0], &c, 1) == 1;) {
+      text += c;
+    }
+  }
+  one_host(const one_host&) = delete;
+  one_host& operator=(const one_host&) = delete;
+  ~one_host() { close(output[0]); }
+  void kill_it() const {
+    kill(pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+
+  int output[2];
+  pid_t pid = -1;
+  std::string text;
+};
+
 BOOST_AUTO_TEST_CASE(the_runners_end_kills_every_tree) {
   std::vector<pid_t> pids;
   {
@@ -224,34 +292,60 @@ BOOST_AUTO_TEST_CASE(the_runners_end_kills_every_tree) {
   }
 }
 
+/// Pids of regatta-lifeline between us and `program`, the lower one first.
+std::vector<pid_t> lifelines_above(pid_t program) {
+  std::vector<pid_t> out;
+  for (auto pid = program; pid > 1 && pid != getpid();) {
+    std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
+    std::string line;
+    std::getline(file, line);
+    if (line.find("(regatta-lifelin") != std::string::npos) {
+      out.push_back(pid);
+    }
+    const auto name_end = line.rfind(')');
+    pid = name_end == std::string::npos ? 0 : static_cast<pid_t>(std::atoi(line.c_str() + name_end + 4));
+  }
+  return out;
+}
+
+BOOST_AUTO_TEST_CASE(whichever_part_of_the_lifeline_is_killed_nothing_of_the_tree_lives) {
+  for (const std::size_t part : {0U, 1U}) {
+    one_runner host;
+    host.start("sleep 1000 & echo $!; " + stubborn);
+    BOOST_REQUIRE(host.has_output("end"));
+    const auto pids = pids_in(host.output());
+    BOOST_REQUIRE(pids.size() == 3U);
+    const auto lifelines = lifelines_above(pids[2]);
+    BOOST_REQUIRE(lifelines.size() == 2U);
+    kill(lifelines[part], SIGKILL);
+    host.end();
+    for (const auto pid : pids) {
+      BOOST_TEST(is_gone(pid, 5s), "part " << part << ": pid " << pid << " is gone");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_lifeline_that_was_stopped_goes_on_when_our_process_is_killed) {
+  one_host host;
+  const auto pids = pids_in(host.text);
+  BOOST_REQUIRE(pids.size() == 2U);
+  for (const auto pid : lifelines_above(pids[1])) {
+    kill(pid, SIGSTOP);
+  }
+  host.kill_it();
+  for (const auto pid : pids) {
+    BOOST_TEST(is_gone(pid, 5s), "pid " << pid << " is gone");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_kill_9_of_our_process_kills_every_tree) {
-  int output[2];
-  BOOST_REQUIRE(pipe2(output, O_CLOEXEC) == 0);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
-  std::vector<std::string> argv{program_dir() + "/llm_command_host", lifeline(), "sh", "-c", stubborn};
-  std::vector<char*> pointers;
-  for (auto& x : argv) {
-    pointers.push_back(x.data());
-  }
-  pointers.push_back(nullptr);
-  pid_t host = -1;
-  BOOST_REQUIRE(posix_spawn(&host, argv[0].c_str(), &actions, nullptr, pointers.data(), environ) == 0);
-  posix_spawn_file_actions_destroy(&actions);
-  close(output[1]);
-  std::string text;
-  for (char c = 0; text.find("end") == std::string::npos && read(output[0], &c, 1) == 1;) {
-    text += c;
-  }
-  kill(host, SIGKILL);
-  waitpid(host, nullptr, 0);
-  const auto pids = pids_in(text);
+  one_host host;
+  host.kill_it();
+  const auto pids = pids_in(host.text);
   BOOST_REQUIRE(pids.size() == 2U);
   for (const auto pid : pids) {
     BOOST_TEST(is_gone(pid, 5s), "pid " << pid << " is gone");
   }
-  close(output[0]);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
