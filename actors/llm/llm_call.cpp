@@ -77,6 +77,7 @@ void llm_call::start_try(std::uint64_t try_id, moment now) {
   first_text_at_.reset();
   text_.clear();
   told_ = 0;
+  looked_at_ = 0;
   http_.reset();
   if (speaks_http(provider_->kind)) {
     http_.emplace(provider_->kind, output_cap_of(ask_.choice, *provider_));
@@ -168,6 +169,11 @@ try_result llm_call::conclude_program(const program_ended& end) const {
                       : end.how == program_end::lost      ? std::string{"its watchdog was killed"}
                                                           : std::string{};
     out.error = what + (what.empty() || end.errors.empty() ? "" : ": ") + end.errors;
+    const bool misses_file = end.errors.find("o such file") != std::string::npos ||
+                             end.errors.find("not found") != std::string::npos;
+    if (misses_file && provider_->working_dir.empty()) {
+      out.error += " (it runs in a fresh folder: name its files by absolute paths)";
+    }
   }
   return conclude(std::move(out));
 }
@@ -185,7 +191,7 @@ void llm_call::retry(bool is_shared, bool is_counted, milliseconds wait, std::st
 
 llm_call::time_point llm_call::due() const {
   auto out = last_progress_ ? *last_progress_ + progress_every : accepted_at_;
-  if (told_ < text().size()) {
+  if (looked_at_ < text().size()) {
     out = std::min(out, last_delta_ + delta_interval);
   }
   if (state_ == call_state::backing_off) {
@@ -211,17 +217,20 @@ bool llm_call::disarm(time_point at) {
 
 std::optional<prompt_delta> llm_call::take_delta(time_point now, bool is_last) {
   const auto all = std::string_view{text()};
-  if (told_ >= all.size() || (!is_last && now - last_delta_ < delta_interval)) {
+  const bool is_news = looked_at_ < all.size() && now - last_delta_ >= delta_interval;
+  if (told_ >= all.size() || (!is_last && !is_news)) {
     return std::nullopt;
   }
+  looked_at_ = all.size();
   const auto fresh = all.substr(told_);
-  const auto size = is_last ? fresh.size() : whole_characters(fresh);
+  const auto& secret = provider_->api_key;
+  const auto size = is_last ? fresh.size() : before_secret(fresh.substr(0, whole_characters(fresh)), secret);
   if (size == 0) {
     return std::nullopt;
   }
   told_ += size;
   last_delta_ = now;
-  return prompt_delta{key_.race, key_.worker, key_.round, key_.attempt, repair_utf8(fresh.substr(0, size))};
+  return prompt_delta{key_.race, key_.worker, key_.round, key_.attempt, repair_utf8(without_secret(fresh.substr(0, size), secret))};
 }
 
 prompt_phase llm_call::phase(time_point now, const provider_queue& queue) const {
@@ -273,6 +282,10 @@ std::pair<llm_call::time_point, std::string> llm_call::waits_for(const provider_
 }
 
 prompt_ended llm_call::ended(try_result result, moment now) const {
+  // Whatever the server sends may be what we have sent it.
+  for (auto* said : {&result.text, &result.finish_reason, &result.response_id}) {
+    *said = without_secret(*said, provider_->api_key);
+  }
   if (result.outcome == llm_outcome::malformed && result.text.size() > kept_output_head) {
     // Nobody looks for code in it, and its beginning says what it was; the rest would be stored three times.
     result.text.resize(whole_characters(std::string_view{result.text}.substr(0, kept_output_head)));

@@ -147,6 +147,7 @@ private:
   std::uint32_t lost_ = 0;
   std::string text_;
   std::size_t told_ = 0;
+  std::size_t looked_at_ = 0;  ///< So much of the text was there when the last delta was taken.
   time_point last_delta_{};
   std::optional<time_point> last_progress_;
   prompt_phase last_phase_ = prompt_phase::queued;

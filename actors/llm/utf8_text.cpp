@@ -61,6 +61,15 @@ character read_character(std::string_view rest) {
   return {good, first.length};
 }
 
+/// Length of the longest end of `text` that is a beginning of `secret`, but not all of it.
+std::size_t begun_at_end(std::string_view text, std::string_view secret) {
+  auto length = std::min(text.size(), secret.size() - 1);
+  while (!text.ends_with(secret.substr(0, length))) {
+    --length;
+  }
+  return length;
+}
+
 }  // namespace
 
 std::string repair_utf8(std::string_view bytes) {
@@ -119,14 +128,37 @@ bool has_readable(std::string_view text) {
   return false;
 }
 
-std::string presentable(std::string_view text, std::string_view secret) {
-  std::string out{text};
-  if (secret.size() >= shortest_secret) {
-    for (auto at = out.find(secret); at != std::string::npos; at = out.find(secret, at)) {
-      out.replace(at, secret.size(), "[redacted]");
-    }
+std::string without_secret(std::string_view text, std::string_view secret) {
+  constexpr std::string_view mark = "[redacted]";
+  if (secret.size() < shortest_secret) {
+    return std::string{text};
   }
-  out = repair_utf8(out.substr(0, error_text_bytes));
+  std::string out;
+  for (auto at = text.find(secret); at != std::string_view::npos; at = text.find(secret)) {
+    out += text.substr(0, at);
+    out += mark;
+    text.remove_prefix(at + secret.size());
+  }
+  const auto begun = begun_at_end(text, secret);
+  const bool is_cut = begun >= std::max(shortest_secret, (secret.size() + 1) / 2);
+  out += text.substr(0, text.size() - (is_cut ? begun : 0));
+  out += is_cut ? mark : "";
+  return out;
+}
+
+std::size_t before_secret(std::string_view text, std::string_view secret) {
+  if (secret.size() < shortest_secret) {
+    return text.size();
+  }
+  auto rest = text;
+  for (auto at = rest.find(secret); at != std::string_view::npos; at = rest.find(secret)) {
+    rest.remove_prefix(at + secret.size());
+  }
+  return text.size() - begun_at_end(rest, secret);
+}
+
+std::string presentable(std::string_view text, std::string_view secret) {
+  auto out = repair_utf8(std::string_view{without_secret(text, secret)}.substr(0, error_text_bytes));
   std::replace_if(
       out.begin(), out.end(), [](char c) { return static_cast<std::uint8_t>(c) < 0x20 || c == 0x7F; }, ' ');
   return out;

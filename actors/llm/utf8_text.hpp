@@ -22,6 +22,13 @@ std::string_view text_tail(std::string_view text, std::size_t size);
 /// nothing.
 bool has_readable(std::string_view text);
 
+/// `text` with `[redacted]` wherever `secret` stands in it. At its end half of it is enough: what was cut there was no
+/// less secret. One of fewer than six bytes is a word, and left alone.
+std::string without_secret(std::string_view text, std::string_view secret);
+
+/// Length of what can be told of `text` before more of it has come: behind it `secret` may have begun.
+std::size_t before_secret(std::string_view text, std::string_view secret);
+
 /// For error texts: `secret` blanked out wherever it stands, UTF-8 repaired, control characters (line ends too)
 /// replaced by spaces, cut to 2,000 bytes.
 std::string presentable(std::string_view text, std::string_view secret);

@@ -167,6 +167,15 @@ BOOST_AUTO_TEST_CASE(a_program_gets_system_and_user_and_its_failure_is_named) {
   BOOST_TEST(gateway.ended[0].outcome == llm_outcome::program_failed);
   BOOST_TEST(gateway.ended[0].text == "partial");
   BOOST_TEST(gateway.ended[0].error == "exit status 3: no luck");
+  // The folder is none that its user knows.
+  BOOST_REQUIRE(gateway.rules.on_prompt(gateway.ask_of(2), gateway.now));
+  gateway.collect();
+  const std::string words = "sh: 0: cannot open model.sh: No such file";
+  gateway.rules.on_program(program_ended{gateway.programs[1].id, program_end::exited, 2, words}, gateway.now);
+  gateway.collect();
+  BOOST_REQUIRE(gateway.ended.size() == 2U);
+  BOOST_TEST(gateway.ended[1].error ==
+             "exit status 2: " + words + " (it runs in a fresh folder: name its files by absolute paths)");
 }
 
 BOOST_AUTO_TEST_CASE(a_replay_answers_in_order_and_says_whom_it_waits_for) {

@@ -162,4 +162,35 @@ BOOST_FIXTURE_TEST_CASE(a_refused_certificate_or_key_is_not_tried_again, one_gat
   BOOST_TEST(ended[1].error == "401: bad key [redacted]");
 }
 
+BOOST_FIXTURE_TEST_CASE(a_key_that_comes_back_as_the_reply_is_told_and_kept_nowhere, one_gateway) {
+  ask(1);
+  head(begun[0], 200);
+  std::string told;
+  for (const auto* piece : {"sk-secret: ", "yours is s", "k-sec", "ret, so", " be it"}) {
+    delta(begun[0], piece);
+    advance(40ms);
+  }
+  finish(begun[0]);
+  end(begun[0]);
+  for (const auto& x : deltas) {
+    told += x;
+  }
+  const std::string expected = "[redacted]: yours is [redacted], so be it";
+  BOOST_TEST(told == expected);
+  BOOST_TEST(deltas == (std::vector<std::string>{"[redacted]: ", "yours is ", "[redacted], so", " be it"}),
+             boost::test_tools::per_element());
+  BOOST_REQUIRE(ended.size() == 1U);
+  BOOST_TEST(ended[0].text == expected);
+  // Cut in the middle of it, and where the server chooses the words.
+  ask(2);
+  head(begun[1], 200);
+  body(begun[1], R"(data: {"id":"sk-secret","choices":[{"delta":{"content":"it is sk-secre"},"finish_reason":"length"}]})"
+                 "\n\n");
+  end(begun[1]);
+  BOOST_REQUIRE(ended.size() == 2U);
+  BOOST_TEST(ended[1].text == "it is [redacted]");
+  BOOST_TEST(ended[1].response_id == "[redacted]");
+  BOOST_TEST(deltas.back() == "[redacted]");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

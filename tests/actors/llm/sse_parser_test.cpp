@@ -92,6 +92,20 @@ BOOST_AUTO_TEST_CASE(a_prefix_never_ends_inside_a_character) {
   BOOST_TEST(whole_characters("") == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_secret_is_found_whole_begun_and_cut) {
+  const std::string secret = "abcabd";
+  BOOST_TEST(without_secret("abcabcabdx", secret) == "abc[redacted]x");
+  BOOST_TEST(without_secret("abcabdabcabd", secret) == "[redacted][redacted]");
+  BOOST_TEST(without_secret("cabab", secret) == "cabab", "less than half of it, and less than a word");
+  BOOST_TEST(without_secret("x 0123456", "0123456789") == "x [redacted]");
+  BOOST_TEST(without_secret("pass", "pass") == "pass", "no key is that short");
+  BOOST_TEST(before_secret("xyabcabc", secret) == 5U, "a later beginning waits, too");
+  BOOST_TEST(before_secret("xyabcab", secret) == 2U);
+  BOOST_TEST(before_secret("abcabdab", secret) == 6U);
+  BOOST_TEST(before_secret("abcabd", secret) == 6U);
+  BOOST_TEST(before_secret("", secret) == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(error_texts_lose_secrets_and_control_sequences) {
   BOOST_TEST(presentable("key sk-12345678 bad\x1B[2J\n", "sk-12345678") == "key [redacted] bad [2J ");
   BOOST_TEST(presentable(std::string(5'000, 'x'), "").size() == 2'000U);
