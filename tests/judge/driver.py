@@ -3,14 +3,17 @@
 import json
 import math
 import os
+import runpy
 import select
 import signal
 import struct
-import subprocess
+import sys
 import tempfile
 import time
+import traceback
 
-SOURCE = os.environ.get("REGATTA_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "..", ".."))
+SOURCE = os.environ.get("REGATTA_SOURCE_DIR") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 SIDES = os.path.join(SOURCE, "sandbox", "python", "judge")
 PIECE = 1 << 18
 WIDTH = {"bool": 1, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4, "uint64": 8,
@@ -68,17 +71,42 @@ def node_list(*nodes):
     return {"t": "list", "v": list(nodes)}
 
 
-class Side:
-    """A process at the other end of two pipes."""
+def become(argv, environment, ends, is_cold):
+    """In the child: never comes back."""
+    try:
+        for to, end in enumerate(ends):
+            os.dup2(end, to)
+        os.closerange(3, 256)
+        if is_cold:
+            os.execve(os.environ["REGATTA_PYTHON"], ["python", "-I", "-B", *argv], environment)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.argv = argv
+        sys.path[:] = [x for x in sys.path if not x.startswith(SOURCE)]
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w", buffering=1)
+        runpy.run_path(argv[0], run_name="__main__")
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(70)
 
-    def __init__(self, script, arguments, environment=None, limit_s=60):
+
+class Side:
+    """A process at the other end of two pipes: forked from this one, which has torch, or started cold."""
+
+    def __init__(self, script, arguments, environment=None, limit_s=60, is_cold=False):
         self.limit_s = limit_s
+        self.log = tempfile.TemporaryFile()
+        theirs_in, self.questions = os.pipe()
+        self.answers, theirs_out = os.pipe()
+        argv = [os.path.join(SIDES, script), *arguments]
         made = {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TRITON_INTERPRET": "1",
                 "HOME": tempfile.gettempdir(), **(environment or {})}
-        self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
-            [os.environ["REGATTA_PYTHON"], "-I", "-B", os.path.join(SIDES, script), *arguments], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=self.log, env=made, start_new_session=True)
+        self.pid = os.fork()
+        if self.pid == 0:
+            become(argv, made, (theirs_in, theirs_out, self.log.fileno()), is_cold)
+        os.close(theirs_in)
+        os.close(theirs_out)
         self.buffer = bytearray()
 
     def __enter__(self):
@@ -87,36 +115,37 @@ class Side:
     def __exit__(self, *_):
         self.close()
 
-    def close(self):
-        """End of file, and a second to leave; True if that was enough."""
-        try:
-            self.process.stdin.close()
-        except OSError:
-            pass
-        try:
-            self.process.wait(2)
-            has_left = True
-        except subprocess.TimeoutExpired:
-            has_left = False
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except OSError:
-            pass
-        self.process.wait()
-        self.process.stdout.close()
+    def close(self, wait_s=2.0):
+        """End of file, and time to leave; True if that was enough."""
+        if self.pid is None:
+            return True
+        os.close(self.questions)
+        end, has_left = time.monotonic() + wait_s, False
+        while not has_left and time.monotonic() < end:
+            has_left = os.waitpid(self.pid, os.WNOHANG)[0] != 0
+            time.sleep(0.0 if has_left else 0.005)
+        if not has_left:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.answers)
+        self.words = self.printed()
+        self.log.close()
+        self.pid = None
         return has_left
 
     def printed(self):
+        if self.pid is None:
+            return self.words
         self.log.seek(0)
         return self.log.read().decode("utf-8", "replace")
 
     def take(self, count):
         end = time.monotonic() + self.limit_s
         while len(self.buffer) < count:
-            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, end - time.monotonic()))
+            ready, _, _ = select.select([self.answers], [], [], max(0.0, end - time.monotonic()))
             if not ready:
                 raise Silent(self.printed()[-2000:])
-            got = os.read(self.process.stdout.fileno(), 1 << 20)
+            got = os.read(self.answers, 1 << 20)
             if not got:
                 raise Gone(self.printed()[-2000:])
             self.buffer += got
@@ -139,8 +168,12 @@ class Side:
         return self.hear()
 
     def say(self, text, body=b""):
-        self.process.stdin.write(struct.pack("<IQ", len(text), len(body)) + text + body)
-        self.process.stdin.flush()
+        view = memoryview(struct.pack("<IQ", len(text), len(body)) + text + body)
+        while view:
+            try:
+                view = view[os.write(self.questions, view):]
+            except BrokenPipeError:
+                raise Gone(self.printed()[-2000:])
 
 
 def bare(node):
@@ -252,3 +285,69 @@ def shape_of(node):
     if kind in ("list", "dict", "record"):
         return [kind, node.get("k"), node.get("name"), node.get("f")] + [shape_of(x) for x in node["v"]]
     return [kind]
+
+
+class Verdict:
+    """What a simple comparator would say of one candidate."""
+
+    def __init__(self):
+        self.plain, self.affine, self.marks = [], [], []
+        self.hello, self.failed, self.answers = None, None, []
+
+    @property
+    def is_correct(self):
+        return self.failed is None and max(self.plain + self.affine) <= 1e-4
+
+
+def judged(problem, text, stage="kernel", styles=("plain", "plain+affine", "plain"), name="candidate_main.py", options=(),
+           **sides):
+    """Asks both sides as docs/judge.md says, with the reference's parameters where the seeds' do not do."""
+    verdict = Verdict()
+    with Folder() as folder, reference(folder.file("problem.py", problem), *options) as ref, \
+            candidate(folder.file(name, text), stage, **sides) as cand:
+        hello = ref.hear()
+        assert hello["op"] == "hello", hello
+        verdict.hello = cand.hear()
+        if verdict.hello["op"] == "failed":
+            verdict.failed = verdict.hello
+            return verdict
+        for number, style in enumerate(styles):
+            one_question(verdict, ref, cand, hello, number, style)
+            if verdict.failed:
+                return verdict
+        verdict.has_left = cand.close()
+        verdict.printed = cand.printed()
+    return verdict
+
+
+def one_question(verdict, ref, cand, hello, number, style):
+    init_seed, input_seed = 1000 + 17 * number, 2000 + 13 * number
+    truth = ask_reference(ref, number, init_seed, input_seed, style)
+    assert truth["op"] == "answer", truth
+    got = ask_candidate(cand, hello, truth["inputs"], number, init_seed, style)
+    error = error_of(got, truth)
+    if error > 1e-4 and got["op"] == "answer" and got["parameters"] != truth["parameters"]:
+        given = ref.ask({"op": "parameters", "id": number, "init_seed": init_seed, "style": style})["tree"]
+        got = ask_candidate(cand, hello, truth["inputs"], number, init_seed, style, given)
+        error = error_of(got, truth)
+        verdict.marks.append("weights_transplanted")
+    if got["op"] == "failed":
+        verdict.failed = got
+        return
+    verdict.answers.append(got)
+    (verdict.affine if style.endswith("+affine") else verdict.plain).append(error)
+
+
+def error_of(got, truth):
+    if got["op"] == "failed":
+        return math.inf
+    error = worst(got["outputs"], truth["outputs"])
+    after, wanted = dict(map(tuple, pairs(got["inputs_after"]))), dict(map(tuple, pairs(truth["inputs_after"])))
+    if set(after) != set(wanted):
+        return math.inf
+    return max([error] + [worst(after[x], wanted[x]) for x in after] + [
+        worst(got["function"]["outputs"], got["outputs"]) if "outputs" in (got["function"] or {}) else 0.0])
+
+
+def pairs(changed):
+    return [(leaf, tree) for leaf, tree in changed]

@@ -21,6 +21,7 @@ import frames  # noqa: E402
 import modules  # noqa: E402
 from evidence import DRY_LAUNCHES, Launches, TooManyLaunches  # noqa: E402
 from loading import Failure, imports, load, one_line, own_lines, source_of  # noqa: E402
+from tensors import Tensors  # noqa: E402
 from tree import Decoder, Encoder, TreeError, leaves_of, rebuilt  # noqa: E402
 
 OWN_MODULES = ("draws", "evidence", "frames", "loading", "modules", "tensors", "tree")
@@ -93,7 +94,6 @@ class Candidate:
             import torch.nn
         except ImportError:
             return
-        from tensors import Tensors
         self.torch, self.codec, self.affine = torch, Tensors(torch), draws.Affine(torch)
         self.device = torch.device(self.options.device)
 

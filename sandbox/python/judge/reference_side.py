@@ -20,10 +20,13 @@ import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
 from loading import Failure, imports, load, one_line, own_lines, source_of  # noqa: E402
+from tensors import Tensors  # noqa: E402
 from tree import PIECE, Encoder, TreeError, leaves_of, rebuilt, skeleton  # noqa: E402
 
 # With a float64 copy of model, inputs and outputs a problem of fp32 takes this many times its own bytes.
 EXACT_FACTOR = 3
+# Below this nobody asks beforehand what the outputs take: the first call on meta tensors costs 2 s of imports.
+CHEAP_BYTES = 16 << 20
 NO_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
 
 
@@ -52,7 +55,7 @@ class Reference:
     def __init__(self, options):
         self.options, self.path = options, options.problem
         self.source = source_of(self.path)
-        self.torch, self.codec, self.affine, self.device = None, None, None, None
+        self.torch, self.codec, self.shape_codec, self.affine, self.device = None, None, None, None, None
         if imports(self.source, b"torch"):
             self.take_torch()
         self.module = load(self.path, "problem")
@@ -70,8 +73,7 @@ class Reference:
     def take_torch(self):
         import torch
         import torch.nn
-        from tensors import Tensors
-        self.torch, self.codec = torch, Tensors(torch)
+        self.torch, self.codec, self.shape_codec = torch, Tensors(torch), Tensors(torch, True)
         self.affine = draws.Affine(torch)
         if self.options.device == "cuda" and not torch.cuda.is_available():
             raise Failure("problem_failed", "no CUDA device here")
@@ -92,8 +94,9 @@ class Reference:
     def bytes_in(self, *values):
         if self.codec is None:
             return 0
-        raws = [self.codec.plain(x) for value in values for x in leaves_of(value) if self.codec.is_tensor(x)]
-        return sum([self.codec.bytes_of(x) for x in raws if x is not None])
+        codec = self.shape_codec
+        raws = [codec.plain(x) for value in values for x in leaves_of(value) if codec.is_tensor(x)]
+        return sum([codec.bytes_of(x) for x in raws if x is not None])
 
     def measured(self):
         """(inputs whose tensors need no memory, bytes of inputs, parameters and outputs), as far as both can be had
@@ -109,7 +112,8 @@ class Reference:
                 model = self.module.Model(*modules.fresh(self.torch, self.init_args))
                 needed += self.bytes_in(modules.state_of(self.torch, model))
                 self.refuse_large(needed)
-                needed += self.bytes_in(model(*inputs))
+                if needed > CHEAP_BYTES:
+                    needed += self.bytes_in(model(*inputs))
         except Failure:
             raise
         except Exception:
@@ -241,6 +245,7 @@ class Reference:
         twin = self.twin_of(model, seed, is_affine) if wants_exact else None
         used = modules.fresh(self.torch, inputs)
         outputs = self.call(model, used)
+        self.refuse_large(self.bytes_in(inputs, outputs))
         changed = modules.changed_leaves(self.codec, inputs, used)
         del model
         return self.answer(question["id"], inputs, self.host(outputs), changed, parameters,
@@ -294,7 +299,7 @@ class Reference:
         return {"op": "hello", "side": "reference", "python": platform.python_version(),
                 "torch": str(self.torch.__version__).split("+")[0] if self.torch else "", "device": self.options.device,
                 "mode": self.mode, "init_args": Encoder(self.codec).node(self.init_args),
-                "inputs": Encoder(self.codec).node(shapes), "is_random": self.is_random,
+                "inputs": Encoder(self.shape_codec).node(shapes), "is_random": self.is_random,
                 "problem_sha256": hashlib.sha256(self.source).hexdigest()}
 
     def answered(self, question):

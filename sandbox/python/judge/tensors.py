@@ -10,7 +10,9 @@ from tree import DTYPES, PIECE
 class Tensors:
     """torch's own functions, taken when this is made, that is before foreign code is loaded."""
 
-    def __init__(self, torch):
+    def __init__(self, torch, sees_meta=False):
+        """`sees_meta`: for those who ask for shapes only; elsewhere a tensor without memory is no value."""
+        self.sees_meta = sees_meta
         T = torch.Tensor
         self.Tensor = T
         self.no_overrides = torch._C.DisableTorchFunctionSubclass
@@ -52,6 +54,8 @@ class Tensors:
                 raw = self._detach(self._as_subclass(value, self.Tensor))
                 if not self._is_meta(raw):
                     self._data_ptr(raw)  # raises where there is no storage
+                elif not self.sees_meta:
+                    return None
                 return raw
             except (RuntimeError, NotImplementedError, AttributeError, TypeError):
                 return None
