@@ -20,7 +20,7 @@ import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
 from evidence import DRY_LAUNCHES, Launches, TooManyLaunches  # noqa: E402
-from loading import Failure, imports, load, one_line, own_lines, source_of  # noqa: E402
+from loading import Failure, imports, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
 from tree import Decoder, Encoder, TreeError, leaves_of, rebuilt  # noqa: E402
 
@@ -72,8 +72,9 @@ class Candidate:
         self.options, self.path = options, os.path.abspath(options.candidate)
         self.torch, self.codec, self.affine, self.device = None, None, None, None
         self.launches, self.is_interpreted = None, False
-        self.kept, self.kept_bytes, self.evidence, self.is_slow = [], 0, None, False
+        self.given, self.kept, self.kept_bytes, self.evidence, self.is_slow = [], [], 0, None, False
         source = source_of(self.path)
+        prepare_numpy(source)
         if imports(source, b"torch"):
             self.take_torch()
         if imports(source, b"triton"):
@@ -221,7 +222,8 @@ class Candidate:
         inputs = modules.fresh(self.torch, inputs, self.device)
         model = self.built(question, init_args, parameters)
         digests = modules.digests(self.codec, modules.state_of(self.torch, model))
-        used = modules.fresh(self.torch, inputs)
+        self.given = [model]
+        used = self.hand(inputs)
         recorder = self.recorder()
         if self.launches:
             self.launches.start()
@@ -237,7 +239,8 @@ class Candidate:
             self.is_slow = took > SLOW_CALL_S
         if self.evidence is None:
             self.evidence = self.looked_at(model, inputs, outputs, answer, count)
-        self.keep(model, outputs, used)
+        self.given.append(outputs)
+        self.keep()
         return answer.frame(digests, function, count, self.evidence, self.is_output_launched(outputs, storages))
 
     def recorder(self):
@@ -251,12 +254,18 @@ class Candidate:
         if recorder is not None:
             setattr(self.module, self.function_name, recorder.function)
 
-    def keep(self, *values):
-        states = [modules.state_of(self.torch, x) for x in values[:1]] + list(values[1:])
+    def hand(self, value):
+        """A fresh copy for the candidate, held until the answer is out: its destructors may do anything."""
+        self.given.append(modules.fresh(self.torch, value))
+        return self.given[-1]
+
+    def keep(self):
+        """Longer still, if it is small: the next answer should not wait for destructors either."""
+        states = [modules.state_of(self.torch, self.given[0])] + self.given[1:]
         raws = [self.codec.plain(x) for x in leaves_of(states) if self.codec and self.codec.is_tensor(x)]
         self.kept_bytes += sum([self.codec.bytes_of(x) for x in raws if x is not None])
         if self.kept_bytes <= KEPT_BYTES:
-            self.kept.append(values)
+            self.kept.append(self.given)
 
     def function_outputs(self, model, inputs, init_args, recorder):
         """kernel_function called as the contract says, where its signature takes that."""
@@ -265,8 +274,9 @@ class Candidate:
         must = {name.replace(".", "_") for name, _ in model.named_parameters()} if state else set()
         try:
             kwargs = self.keywords(recorder, inputs, weights, must, self.hyper_parameters(init_args))
-            kwargs = {k: modules.fresh(self.torch, v.detach() if k in weights else v) for k, v in kwargs.items()}
-            made = self.quietly(recorder.function, modules.fresh(self.torch, inputs), kwargs)
+            kwargs = {k: v.detach() if k in weights else v for k, v in kwargs.items()}
+            made = self.quietly(recorder.function, self.hand(inputs), self.hand(kwargs))
+            self.given.append(made)
             return {"outputs": self.copied(made)}
         except Failure as refusal:
             return {"refused": refusal.reason}
@@ -320,8 +330,9 @@ class Candidate:
         saved = self.spoil(outputs, model)
         self.launches.start(is_dry=True, left=count + DRY_LAUNCHES)
         try:
-            used = modules.fresh(self.torch, inputs)
-            made = self.copied(self.forward(model, used))
+            used = self.hand(inputs)
+            self.given.append(self.forward(model, used))
+            made = self.copied(self.given[-1])
             is_other = modules.changed_leaves(self.codec, answer.outputs, made) or \
                 self.has_moved(answer.changed, modules.changed_leaves(self.codec, inputs, used))
         except BaseException:  # garbage may break what follows

@@ -25,9 +25,9 @@ def split(style):
 def seed_all(torch, seed):
     seed = int(seed) & SEED_MASK
     random.seed(seed)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(seed % (1 << 32))
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(seed % (1 << 32))
     if torch is not None:
         torch.manual_seed(seed)
 

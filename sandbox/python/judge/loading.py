@@ -45,6 +45,15 @@ def imports(source, name):
     return re.search(rb"^\s*(import|from)\b[^#\n]*\b" + name + rb"\b", source, re.MULTILINE) is not None
 
 
+def prepare_numpy(source):
+    """It loads its generator at the first use, which would be after we seeded it."""
+    if imports(source, b"numpy"):
+        try:
+            import numpy.random  # noqa: F401
+        except ImportError:
+            pass
+
+
 def load(path, fallback_name):
     """The file as a module that is known under its name, as dataclasses and pickles need; its main guard stays shut.
     Whatever it raises comes through."""

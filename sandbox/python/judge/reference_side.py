@@ -19,13 +19,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
-from loading import Failure, imports, load, one_line, own_lines, source_of  # noqa: E402
+import sizes  # noqa: E402
+from loading import Failure, imports, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
 from tree import PIECE, Encoder, TreeError, leaves_of, rebuilt, skeleton  # noqa: E402
 
 # With a float64 copy of model, inputs and outputs a problem of fp32 takes this many times its own bytes.
 EXACT_FACTOR = 3
-# Below this nobody asks beforehand what the outputs take: the first call on meta tensors costs 2 s of imports.
+# Below this nobody asks beforehand: the first call on meta tensors costs 2 s of imports.
 CHEAP_BYTES = 16 << 20
 NO_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
 
@@ -56,6 +57,7 @@ class Reference:
         self.options, self.path = options, options.problem
         self.source = source_of(self.path)
         self.torch, self.codec, self.shape_codec, self.affine, self.device = None, None, None, None, None
+        prepare_numpy(self.source)
         if imports(self.source, b"torch"):
             self.take_torch()
         self.module = load(self.path, "problem")
@@ -103,6 +105,8 @@ class Reference:
         without allocating: None and 0 where a problem does what meta tensors cannot."""
         if self.torch is None:
             return None, 0
+        if not self.seems_large():
+            return None, 0
         inputs, needed = None, 0
         try:
             with self.torch.no_grad(), self.torch.device("meta"):
@@ -112,8 +116,7 @@ class Reference:
                 model = self.module.Model(*modules.fresh(self.torch, self.init_args))
                 needed += self.bytes_in(modules.state_of(self.torch, model))
                 self.refuse_large(needed)
-                if needed > CHEAP_BYTES:
-                    needed += self.bytes_in(model(*inputs))
+                needed += self.bytes_in(model(*inputs))
         except Failure:
             raise
         except Exception:
@@ -121,6 +124,15 @@ class Reference:
         if inputs is not None and not all(x.is_meta for x in leaves_of(inputs) if isinstance(x, self.torch.Tensor)):
             inputs = None
         return inputs, needed
+
+    def seems_large(self):
+        try:
+            with self.torch.no_grad(), sizes.meter(self.torch, CHEAP_BYTES):
+                self.module.get_inputs()
+                self.module.Model(*modules.fresh(self.torch, self.init_args))
+        except sizes.Large:
+            return True
+        return False
 
     def refuse_large(self, needed):
         if needed > self.options.limit:
