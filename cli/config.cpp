@@ -50,6 +50,8 @@ public:
         for (const auto& [inner, value] : *section) {
           read_option(name + "." + std::string{inner.str()}, value);
         }
+      } else if (is_section(name)) {
+        complain(node, name + ": got " + rendered(node) + ", allowed: a table [" + name + "]");
       } else {
         read_option(name, node);
       }
@@ -82,6 +84,11 @@ private:
     }
     complain(at, "unknown key: got " + key + (near.empty() ? "" : " (did you mean " + near + "?)") +
                      ", allowed: " + allowed);
+  }
+
+  static bool is_section(const std::string& name) {
+    const auto& all = all_options();
+    return std::any_of(all.begin(), all.end(), [&](const auto& x) { return x.toml.starts_with(name + "."); });
   }
 
   void read_option(const std::string& key, const toml::node& node) {
@@ -159,12 +166,13 @@ private:
 
   void read_prices(const std::string& table, const toml::node& node, std::map<std::string, config_value>& out) {
     if (!node.is_table()) {
-      return complain(node, table + ": got " + rendered(node) + ", allowed: a table of input, output, cached_input");
+      return complain(node, table + ": got " + rendered(node) +
+                                ", allowed: a table of input, output, cached_input, cache_write");
     }
     for (const auto& [inner, value] : *node.as_table()) {
       const std::string key{inner.str()};
       if (std::find(price_keys.begin(), price_keys.end(), key) == price_keys.end()) {
-        complain(value, table + ": got " + key + ", allowed: input, output, cached_input");
+        complain(value, table + ": got " + key + ", allowed: input, output, cached_input, cache_write");
       } else if (auto texts = read_value(table + "." + key, value, price_rule, false)) {
         out[key] = {std::move(*texts), place(value)};
       }

@@ -20,7 +20,7 @@ struct provider_key {
 };
 
 /// What may stand in `[providers.NAME.prices."MODEL"]`: currency units per million tokens.
-inline constexpr std::array<std::string_view, 3> price_keys{"input", "output", "cached_input"};
+inline constexpr std::array<std::string_view, 4> price_keys{"input", "output", "cached_input", "cache_write"};
 /// A million units for a million tokens is beyond any price list.
 inline constexpr value_rule price_rule{value_kind::number, 0, 1'000'000};
 

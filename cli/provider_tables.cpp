@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -86,12 +88,18 @@ nano_units price_in(const std::map<std::string, config_value>& prices, const std
              : static_cast<nano_units>(std::llround(to_number(it->second.texts.front()) * nano_per_unit));
 }
 
+/// Where no table names it. Anthropic's price list has 1.25 times input for what stays cached for five minutes, which
+/// is what a cache in between asks for unless told otherwise; no other wire tells what was written.
+nano_units cache_write_price(provider_kind kind, nano_units input) {
+  return kind == provider_kind::anthropic ? input + (input + 3) / 4 : input;
+}
+
 caf::expected<void> take_prices(const provider_table& table, provider_config& out) {
   for (const auto& [model, prices] : table.prices) {
     for (const auto* key : {"input", "output"}) {
       if (!prices.contains(key)) {
         return fail(ec::invalid_config, table.source + ": providers." + out.name + ".prices.\"" + model + "\": " + key +
-                                            " is missing, allowed: input and output, and cached_input");
+                                            " is missing, allowed: input and output, and cached_input, cache_write");
       }
     }
     token_prices x;
@@ -99,6 +107,7 @@ caf::expected<void> take_prices(const provider_table& table, provider_config& ou
     x.output = price_in(prices, "output", 0);
     // Unknown is not free: whoever names no price for cached input pays for it like for any other.
     x.cached_input = price_in(prices, "cached_input", x.input);
+    x.cache_write = price_in(prices, "cache_write", cache_write_price(out.kind, x.input));
     out.prices[model] = x;
   }
   return {};
@@ -202,9 +211,9 @@ caf::expected<void> check_whole(const provider_config& x, const std::string& pla
       if (x.recording.empty()) {
         return lacks("recording");
       }
-      if (auto text = ::access(x.recording.c_str(), R_OK); text != 0) {
-        return fail(ec::invalid_config,
-                    place + ": recording: got " + x.recording + ", allowed: a file that can be read");
+      if (::access(x.recording.c_str(), R_OK) != 0) {
+        return fail(ec::invalid_config, place + ": recording: got " + x.recording + " (" + std::strerror(errno) +
+                                            "), allowed: a file that can be read");
       }
       break;
   }

@@ -69,12 +69,13 @@ void read_message_usage(const json::value& usage, reply_so_far& reply) {
     }
   };
   take("input_tokens", reply.fresh_input_tokens);
-  take("cache_creation_input_tokens", reply.cache_written_tokens);
+  take("cache_creation_input_tokens", reply.usage.cache_written_tokens);
   take("cache_read_input_tokens", reply.usage.cached_tokens);
   take("output_tokens", reply.usage.output_tokens);
   if (reply.fresh_input_tokens) {
-    reply.usage.input_tokens = saturating_sum(
-        {*reply.fresh_input_tokens, reply.cache_written_tokens.value_or(0), reply.usage.cached_tokens.value_or(0)});
+    reply.usage.input_tokens =
+        saturating_sum({*reply.fresh_input_tokens, reply.usage.cache_written_tokens.value_or(0),
+                        reply.usage.cached_tokens.value_or(0)});
   }
 }
 

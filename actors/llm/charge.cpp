@@ -28,9 +28,7 @@ call_bound bound_of(const prompt& ask, const provider_config& provider) {
   out.input_tokens = ask.system.size() + ask.user.size() + prompt_overhead_tokens;
   out.output_tokens = output_cap_of(ask.choice, provider);
   if (const auto* prices = prices_of(provider, ask.choice.model)) {
-    // A cache may be the dearer one: writing to it costs extra at some providers.
-    out.price = std::max(price_of(*prices, out.input_tokens, 0, out.output_tokens),
-                         price_of(*prices, out.input_tokens, out.input_tokens, out.output_tokens));
+    out.price = largest_price_of(*prices, out.input_tokens, out.output_tokens);
   }
   return out;
 }
@@ -69,7 +67,11 @@ charge charge_of(try_reach reach, const token_usage& usage, const token_prices* 
   const auto output = usage.output_tokens.value_or(bound.output_tokens);
   const bool is_partial = !usage.input_tokens || !usage.output_tokens;
   out.tokens = add_tokens(input, output);
-  out.cost = prices == nullptr ? 0 : price_of(*prices, input, usage.cached_tokens.value_or(0), output);
+  if (prices != nullptr) {
+    const auto cached = usage.cached_tokens.value_or(0);
+    out.cost = usage.input_tokens ? price_of(*prices, {input, cached, usage.cache_written_tokens.value_or(0), output})
+                                  : largest_price_of(*prices, input, output);
+  }
   out.basis = is_partial ? charge_basis::reserved : charge_basis::usage;
   out.is_above_bound = out.tokens > bound.tokens() || out.cost > bound.price;
   return out;

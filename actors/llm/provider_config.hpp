@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct token_prices {
   nano_units input = 0;
   nano_units cached_input = 0;  ///< Input that the provider had in its cache.
   nano_units output = 0;        ///< Reasoning included.
+  std::optional<nano_units> cache_write = {};  ///< Input that the provider put into its cache; empty: like `input`.
   bool operator==(const token_prices&) const = default;
 };
 

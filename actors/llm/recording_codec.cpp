@@ -71,7 +71,8 @@ public:
     out.is_accepted = flag(x, "accepted");
     const auto& usage = json::at(x, "usage");
     out.usage = {json::count(usage, "input_tokens"), json::count(usage, "output_tokens"),
-                 json::count(usage, "reasoning_tokens"), json::count(usage, "cached_tokens")};
+                 json::count(usage, "reasoning_tokens"), json::count(usage, "cached_tokens"),
+                 json::count(usage, "cache_written_tokens")};
     read_error(json::at(x, "error"), out);
     if (!has_failed() && out.finish.empty() && !out.error && !out.is_stalled) {
       fail("finish", "nothing", "a finish, an error, or stall: true");
@@ -217,6 +218,7 @@ std::string recording_line(const recorded_reply& reply) {
   put_count(usage, "output_tokens", reply.usage.output_tokens);
   put_count(usage, "reasoning_tokens", reply.usage.reasoning_tokens);
   put_count(usage, "cached_tokens", reply.usage.cached_tokens);
+  put_count(usage, "cache_written_tokens", reply.usage.cache_written_tokens);
   if (!usage.empty()) {
     out["usage"] = usage;
   }

@@ -18,9 +18,8 @@ struct reply_so_far {
   std::string finish_reason;  ///< The provider's own word.
   std::string response_id;
   token_usage usage;
-  /// Messages only: input that was neither read from the provider's cache nor written to it, and what was written.
+  /// Messages only: input that was neither read from the provider's cache nor written to it.
   std::optional<std::uint64_t> fresh_input_tokens;
-  std::optional<std::uint64_t> cache_written_tokens;
   std::map<std::uint64_t, std::size_t> block_ends;  ///< Messages only: where in `text` each block ends, by index.
   bool has_reasoning = false;  ///< Something was thought that is not text.
   bool has_content = false;    ///< An event that belongs to a reply came, empty ones included.

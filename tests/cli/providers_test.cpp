@@ -120,10 +120,18 @@ BOOST_AUTO_TEST_CASE(prices_become_whole_nano_units_per_million_tokens) {
   BOOST_TEST(prices.at("m-1.5").cached_input == 123'456'789);
   BOOST_TEST(prices.at("*").cached_input == 1'000'000'000, "without a price of its own it costs what input costs");
   BOOST_TEST(prices.at("*").output == 1'234'567'890'000);
+  BOOST_TEST(prices.at("*").cache_write.value() == 1'000'000'000, "no wire but Anthropic's tells what was written");
   BOOST_TEST(out->provider.requests_per_minute == 60U);
   BOOST_TEST(out->provider.tokens_per_minute == 90'000U);
   BOOST_TEST(out->provider.currency == "EUR");
   BOOST_TEST(has(setup{.toml = local + "[providers.local.prices.\"m\"]\ninput = 2.5\n"}.error(), "output is missing"));
+  const auto claude = setup{.toml = "[providers.local]\nkind = \"anthropic\"\nbase_url = \"http://h\"\nmodel = \"a\"\n"
+                                    "[providers.local.prices.\"a\"]\ninput = 5\noutput = 25\n"
+                                    "[providers.local.prices.\"b\"]\ninput = 5\noutput = 25\ncache_write = 10\n"}
+                          .choose();
+  BOOST_REQUIRE(claude);
+  BOOST_TEST(claude->provider.prices.at("a").cache_write.value() == 6'250'000'000);
+  BOOST_TEST(claude->provider.prices.at("b").cache_write.value() == 10'000'000'000);
 }
 
 BOOST_AUTO_TEST_CASE(a_model_that_the_provider_has_not_is_refused_by_name) {
@@ -183,7 +191,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_meant_is_refused_by_name) {
   BOOST_TEST(has(setup{.flags = {{"provider", {"nope"}}}, .toml = two}.error(),
                  "allowed: openai, responses, chat, anthropic, relay, local, other"));
   BOOST_TEST(has(setup{.flags = {{"replay", {"/dev/null"}}, {"command", {"cat"}}}}.error(), "allowed: one of them"));
-  BOOST_TEST(has(setup{.flags = {{"replay", {"/absent"}}}}.error(), "got /absent, allowed: a file that can be read"));
+  BOOST_TEST(has(setup{.flags = {{"replay", {"/absent"}}}}.error(), "got /absent (No such file or directory), allowed: a file that can be read"));
   BOOST_TEST(has(setup{.toml = "[providers.a]\nkind = \"command\"\n"}.error(), "needs argv"));
   BOOST_TEST(has(setup{.toml = "[providers.a]\nmodel = \"x\"\n"}.error(), "kind is missing"));
 }

@@ -30,17 +30,32 @@ BOOST_TEST_DONT_PRINT_LOG_VALUE(try_reach)
 BOOST_AUTO_TEST_SUITE(charges)
 
 BOOST_AUTO_TEST_CASE(a_price_is_rounded_up_once_and_exact) {
-  BOOST_TEST(price_of(dear, 1'000'000, 0, 0) == 2'500'000'000);
-  BOOST_TEST(price_of(dear, 1'000, 400, 200) == 2'500 * 600 + 1'250 * 400 + 10'000 * 200);
-  BOOST_TEST(price_of({1, 1, 1}, 1, 0, 1) == 1, "two millionths of a nano-unit are one nano-unit");
-  BOOST_TEST(price_of(dear, 0, 0, 0) == 0);
-  BOOST_TEST(price_of(dear, 10, 1'000, 0) == 12'500, "no more can come from the cache than there was");
+  BOOST_TEST(price_of(dear, {1'000'000, 0, 0, 0}) == 2'500'000'000);
+  BOOST_TEST(price_of(dear, {1'000, 400, 0, 200}) == 2'500 * 600 + 1'250 * 400 + 10'000 * 200);
+  BOOST_TEST(price_of({1, 1, 1}, {1, 0, 0, 1}) == 1, "two millionths of a nano-unit are one nano-unit");
+  BOOST_TEST(price_of(dear, {0, 0, 0, 0}) == 0);
+  BOOST_TEST(price_of(dear, {10, 1'000, 0, 0}) == 12'500, "no more can come from the cache than there was");
+}
+
+BOOST_AUTO_TEST_CASE(input_that_is_written_to_a_cache_has_a_price_of_its_own) {
+  auto prices = dear;
+  BOOST_TEST(price_of(prices, {1'000, 0, 300, 0}) == 2'500 * 1'000, "without one it costs what input costs");
+  prices.cache_write = 3'125'000'000;
+  BOOST_TEST(price_of(prices, {1'000, 400, 300, 200}) == 2'500 * 300 + 1'250 * 400 + 3'125 * 300 + 10'000 * 200);
+  BOOST_TEST(price_of(prices, {10, 1'000, 1'000, 0}) == 3'125 * 10, "no more is written than there was");
+  BOOST_TEST(largest_price_of(prices, 1'000, 1) == 3'125 * 1'000 + 10'000);
+  auto usage = used(1'000, 0);
+  usage.cache_written_tokens = 1'000;
+  const auto got = charge_of(try_reach::whole_reply, usage, &prices, {1'000, 0, largest_price_of(prices, 1'000, 0)});
+  BOOST_TEST(got.cost == 3'125 * 1'000);
+  BOOST_TEST(!got.is_above_bound, "it was reserved for");
+  BOOST_TEST(price_digest(&prices, "USD") != price_digest(&dear, "USD"));
 }
 
 BOOST_AUTO_TEST_CASE(a_lying_usage_never_wraps_a_sum) {
   constexpr auto largest = std::numeric_limits<std::uint64_t>::max();
   constexpr auto most = std::numeric_limits<nano_units>::max();
-  BOOST_TEST(price_of({most, most, most}, largest, 0, largest) == most);
+  BOOST_TEST(price_of({most, most, most}, {largest, 0, 0, largest}) == most);
   BOOST_TEST(add_money(most, most) == most);
   BOOST_TEST(add_tokens(largest, 2) == largest);
   const auto got = charge_of(try_reach::whole_reply, used(largest, largest), &dear, {10, 10, 10});
@@ -115,7 +130,7 @@ BOOST_AUTO_TEST_CASE(how_far_a_try_got_is_told_by_status_end_and_outcome) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_charged_follows_from_how_far_the_try_got) {
-  const call_bound bound{1'000, 500, price_of(dear, 1'000, 0, 500)};
+  const call_bound bound{1'000, 500, price_of(dear, {1'000, 0, 0, 500})};
   for (const auto reach : {try_reach::not_asked, try_reach::refused}) {
     const auto got = charge_of(reach, used(10, 10), &dear, bound);
     BOOST_TEST(got.cost == 0);
@@ -144,9 +159,9 @@ BOOST_AUTO_TEST_CASE(what_is_charged_follows_from_how_far_the_try_got) {
 }
 
 BOOST_AUTO_TEST_CASE(usage_above_the_bound_is_charged_in_full_and_told) {
-  const call_bound bound{1'000, 500, price_of(dear, 1'000, 0, 500)};
+  const call_bound bound{1'000, 500, price_of(dear, {1'000, 0, 0, 500})};
   const auto got = charge_of(try_reach::whole_reply, used(100, 9'000), &dear, bound);
-  BOOST_TEST(got.cost == price_of(dear, 100, 0, 9'000));
+  BOOST_TEST(got.cost == price_of(dear, {100, 0, 0, 9'000}));
   BOOST_TEST(got.is_above_bound);
   BOOST_TEST(charge_of(try_reach::whole_reply, used(10, 760), &dear, bound).is_above_bound,
              "fewer tokens than reserved, but of the dearer kind");

@@ -87,6 +87,7 @@ BOOST_AUTO_TEST_CASE(input_is_all_that_is_billed_cached_or_not) {
       event(R"({"type":"message_stop"})"));
   BOOST_TEST(got.usage.input_tokens.value() == 3210U);
   BOOST_TEST(got.usage.cached_tokens.value() == 3000U);
+  BOOST_TEST(got.usage.cache_written_tokens.value() == 200U);
   BOOST_TEST(got.usage.output_tokens.value() == 42U);
   const auto later = messages.read(
       start + block_text(0, "x") +
