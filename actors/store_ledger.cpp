@@ -193,11 +193,12 @@ caf::error store_ledger::write_end(database& db, const close_call& x, std::int64
   return db.execute(
       "UPDATE llm_calls SET closed_us = ?, outcome = ?, reply = ?, finish_reason = ?, response_id = ?, error = ?, "
       "http_status = ?, tries = ?, input_tokens = ?, output_tokens = ?, reasoning_tokens = ?, cached_tokens = ?, "
-      "first_text_ms = ?, elapsed_ms = ?, cost = ?, basis = ?, charged_tokens = ?, is_answer = ? WHERE call = ?",
+      "cache_written_tokens = ?, first_text_ms = ?, elapsed_ms = ?, cost = ?, basis = ?, charged_tokens = ?, "
+      "is_answer = ? WHERE call = ?",
       now_us, end.outcome, end.text, end.finish_reason, end.response_id, end.error, end.http_status, end.tries,
       count(usage.input_tokens), count(usage.output_tokens), count(usage.reasoning_tokens),
-      count(usage.cached_tokens), end.first_text, end.elapsed, bounded(end.cost), end.basis,
-      bounded(end.charged_tokens), x.is_answer, x.call);
+      count(usage.cached_tokens), count(usage.cache_written_tokens), end.first_text, end.elapsed, bounded(end.cost),
+      end.basis, bounded(end.charged_tokens), x.is_answer, x.call);
 }
 
 caf::expected<call_closed> store_ledger::close(database& db, const close_call& x, std::int64_t now_us) {

@@ -23,7 +23,7 @@ constexpr std::string_view race_query =
     "coalesce(r.reserved_cost, (SELECT sum(c.cost) FROM llm_calls c WHERE c.race_id = r.race_id "
     "AND c.basis = 'reserved'), 0), coalesce(t.reserved, 0), "
     "max(coalesce(r.lost_in_flight, 0), (SELECT count(*) FROM llm_calls c WHERE c.race_id = r.race_id "
-    "AND c.outcome = 'lost_in_flight')), r.resumes, r.budget_money, r.budget_tokens, "
+    "AND c.outcome = 'lost_in_flight')), r.resumes, r.budget_money, r.budget_tokens, r.currency, "
     "r.last_seq, r.owner_pid, r.owner_start_ticks, "
     "r.owner_boot_id, r.owner_host, r.owner_heartbeat_us FROM races r JOIN problems p ON p.digest = r.problem_digest "
     "JOIN stages s ON s.digest = r.stage_digest "
@@ -35,8 +35,8 @@ race_row read_race(result_row& row) {
            x.rounds, x.started_us, x.ended_us, x.end, x.reason, x.winner, x.winner_round, x.winner_digest, x.standing,
            x.artifact_path, x.decided, x.cancelled, x.quiet, x.elapsed, x.input_tokens, x.output_tokens, x.llm_calls,
            x.evaluations, x.runners_up, x.cost, x.reserved_cost, x.in_flight, x.lost_in_flight, x.resumes,
-           x.budget.money, x.budget.tokens, x.last_seq, x.owner.pid, x.owner.start_ticks, x.owner.boot_id, x.owner.host,
-           x.owner.heartbeat_us);
+           x.budget.money, x.budget.tokens, x.currency, x.last_seq, x.owner.pid, x.owner.start_ticks, x.owner.boot_id,
+           x.owner.host, x.owner.heartbeat_us);
   x.is_running = x.end.empty() && may_be_alive({x.owner.pid, x.owner.start_ticks, x.owner.boot_id, x.owner.host});
   return x;
 }
@@ -88,7 +88,8 @@ reply_row read_reply(result_row& row) {
   std::string outcome;
   auto& usage = x.usage;
   row.read(x.worker, x.round, x.attempt, outcome, x.text, x.finish_reason, x.response_id, x.error, x.http_status,
-           usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens);
+           usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cached_tokens,
+           usage.cache_written_tokens);
   x.outcome = from_name<llm_outcome>(outcome).value_or(llm_outcome::malformed);
   return x;
 }
@@ -222,7 +223,7 @@ caf::expected<std::vector<reply_row>> store_reader::load_replies(const race_id& 
   if (auto error = collect(*db_, out, &read_reply,
                            "SELECT w.number, c.round, c.attempt, c.outcome, c.reply, c.finish_reason, c.response_id, "
                            "c.error, c.http_status, c.input_tokens, c.output_tokens, c.reasoning_tokens, "
-                           "c.cached_tokens FROM llm_calls c JOIN workers w USING(race_id, worker_id) "
+                           "c.cached_tokens, c.cache_written_tokens FROM llm_calls c JOIN workers w USING(race_id, worker_id) "
                            "WHERE c.race_id = ? AND c.is_answer = 1 ORDER BY c.call",
                            race)) {
     return error;

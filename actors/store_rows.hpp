@@ -62,6 +62,7 @@ struct race_row {
   std::uint32_t lost_in_flight = 0;
   std::uint32_t resumes = 0;
   spending_limits budget;
+  std::string currency;        ///< Of all money above, for people; empty: not known, or several.
   std::uint64_t last_seq = 0;  ///< Of the last stored event.
   race_owner owner;
   bool is_running = false;  ///< Not ended, and its process may be alive (on another host nothing can be seen).

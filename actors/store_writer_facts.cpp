@@ -19,14 +19,14 @@ caf::error store_writer::on(const event& x, const race_started& body) {
   error = db_->execute(
       "INSERT INTO races(race_id, problem_digest, problem_path, stage_digest, accept, on_duplicate, device, workers, "
       "rounds, deadline_s, run_dir, version, started_us, owner_pid, owner_start_ticks, owner_boot_id, owner_host, "
-      "owner_heartbeat_us, budget_money, budget_tokens) "
-      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "owner_heartbeat_us, budget_money, budget_tokens, currency) "
+      "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
       "ON CONFLICT(race_id) DO UPDATE SET owner_pid = owner_pid WHERE started_us = excluded.started_us AND "
       "owner_pid = excluded.owner_pid AND owner_start_ticks = excluded.owner_start_ticks",
       x.race, spec.problem.digest, spec.problem.path, spec.stage.digest, spec.accept, spec.on_duplicate, spec.device,
       spec.workers.size(), spec.rounds, spec.deadline, state_dir_ + "/" + x.race.text, body.version, x.at_us,
       owner_.pid, owner_.start_ticks, owner_.boot_id, owner_.host, x.at_us,
-      spec.budget.money, bounded(spec.budget.tokens));
+      spec.budget.money, bounded(spec.budget.tokens), spec.currency);
   if (!error && db_->changes() == 0) {
     strangers_.insert(x.race);
     return fail(ec::store_failed, "the store has another race with the id " + x.race.text);

@@ -230,7 +230,7 @@ void race_rules::on_prompt_ended(const prompt_ended& msg, time_point now) {
   count(msg, is_known);
   emit(reply_ended{msg.worker, msg.round, msg.attempt, msg.outcome, msg.text, msg.finish_reason, msg.response_id,
                    msg.usage, msg.error, msg.http_status, msg.tries, msg.first_text, msg.elapsed, msg.cost, msg.basis,
-                   msg.charged_tokens, msg.lost_in_flight, is_known});
+                   msg.charged_tokens, msg.lost_in_flight, is_known, msg.warning});
   if (is_running() && who->is_alive && !std::exchange(who->is_withdrawn, false)) {
     effects_.emplace_back(node_note{who->node, msg});
   }
