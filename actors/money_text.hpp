@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Money for people: `12.5`, `0.000120`. Exact; in whatever currency the prices are.
+/// Money for people: `12.5 USD`, `0.000120`. Exact; in whatever currency the prices are.
 #pragma once
 
 #include "messages/money.hpp"
@@ -19,6 +19,11 @@ inline std::string money_text(nano_units x) {
     behind.pop_back();
   }
   return (is_negative ? "-" : "") + std::to_string(size / unit) + "." + behind;
+}
+
+/// `currency`: empty if nobody knows it, or there are several.
+inline std::string money_text(nano_units x, const std::string& currency) {
+  return money_text(x) + (currency.empty() ? "" : " " + currency);
 }
 
 }  // namespace regatta

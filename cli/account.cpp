@@ -2,6 +2,7 @@
 #include "cli/account.hpp"
 
 #include "actors/money_text.hpp"
+#include "cli/end_words.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal_text.hpp"
 
@@ -22,6 +23,11 @@ std::string short_line(const std::string& text) {
 
 std::string plural(std::uint64_t count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+/// The provider's words, from a configuration that may be anybody's.
+std::string money_of(const race_row& race, nano_units x) {
+  return money_text(x, clean_line(race.currency));
 }
 
 std::string model_of(const worker_row& worker) {
@@ -52,7 +58,9 @@ std::string outcome_line(const race_row& race) {
   if (race.end.empty()) {
     return "Race " + id + ": " + unended(race);
   }
-  return "Race " + id + ": no winner, " + race.end + (race.reason.empty() ? "" : " (" + short_line(race.reason) + ")");
+  const auto note = end_note(race.end, race.reason);
+  return "Race " + id + ": no winner, " + end_words(race.end, race.reason) +
+         (note.empty() ? "" : " (" + short_line(note) + ")");
 }
 
 std::string engine_note(const std::string& engine) {
@@ -114,7 +122,7 @@ std::string run_details(const race_record& record, const round_row& round) {
              (call.outcome.empty() ? "no answer" : call.outcome) + ", " + short_time(call.elapsed) + ", " +
              plural(call.usage.input_tokens.value_or(0), "token") + " in, " +
              std::to_string(call.usage.output_tokens.value_or(0)) + " out" +
-             (call.cost == 0 ? "" : ", cost " + money_text(call.cost) + " (" + call.basis + ")") +
+             (call.cost == 0 ? "" : ", cost " + money_of(record.race, call.cost) + " (" + call.basis + ")") +
              (call.error.empty() ? "" : ", " + short_line(call.error)) + "\n";
     }
   }
@@ -198,16 +206,16 @@ std::string spent_block(const race_row& race) {
                     " tokens in, " + std::to_string(race.output_tokens) + " out; " + plural(race.evaluations, "run") +
                     " of candidates\n";
   if (race.cost != 0 || race.budget.money != 0) {
-    out += "           money " + money_text(race.cost) +
-           (race.budget.money == 0 ? "" : " of " + money_text(race.budget.money)) + ": " +
-           money_text(race.cost - race.reserved_cost) + " by reported usage, " + money_text(race.reserved_cost) +
+    out += "           money " + money_of(race, race.cost) +
+           (race.budget.money == 0 ? "" : " of " + money_of(race, race.budget.money)) + ": " +
+           money_of(race, race.cost - race.reserved_cost) + " by reported usage, " + money_of(race, race.reserved_cost) +
            " as the upper bound of calls without it\n";
   }
   if (race.budget.tokens != 0) {
     out += "           at most " + std::to_string(race.budget.tokens) + " tokens were allowed\n";
   }
   if (race.in_flight != 0) {
-    out += "           " + money_text(race.in_flight) + " more is reserved by calls in flight\n";
+    out += "           " + money_of(race, race.in_flight) + " more is reserved by calls in flight\n";
   }
   if (race.resumes != 0) {
     out += "           resumed " + plural(race.resumes, "time") + "\n";
@@ -256,7 +264,7 @@ namespace {
 std::string spent_words(const race_row& race) {
   const auto tokens = race.input_tokens + race.output_tokens;
   std::string out = tokens == 0 ? "" : ", " + std::to_string(tokens) + " tokens";
-  out += race.cost == 0 ? "" : ", cost " + money_text(race.cost);
+  out += race.cost == 0 ? "" : ", cost " + money_of(race, race.cost);
   out += race.resumes == 0 ? "" : ", resumed " + plural(race.resumes, "time");
   return out + (race.lost_in_flight == 0 ? "" : ", " + std::to_string(race.lost_in_flight) + " lost in flight");
 }
@@ -266,7 +274,8 @@ std::string spent_words(const race_row& race) {
 std::string list_text(const std::vector<race_row>& races) {
   std::string out;
   for (const auto& race : races) {
-    const auto end = race.end.empty() ? std::string{race.is_running ? "running" : "killed or crashed"} : race.end;
+    const auto end = race.end.empty() ? std::string{race.is_running ? "running" : "killed or crashed"}
+                                      : end_words(race.end, race.reason);
     out += race.race.text + "  " + date_of(race.started_us) + "  " + fit_to(end, 20) + " " +
            fit_to(clean_line(race.problem), 24) + " " + fit_to(race.stage, 8) + " " + plural(race.workers, "worker");
     if (!race.winner.empty()) {

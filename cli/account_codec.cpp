@@ -52,6 +52,7 @@ json to_json(const race_row& x) {
           {"reserved_cost_nano", x.reserved_cost},
           {"budget_nano", x.budget.money},
           {"budget_tokens", x.budget.tokens},
+          {"currency", text_or_null(x.currency)},
           {"lost_in_flight", x.lost_in_flight},
           {"in_flight_nano", x.in_flight},
           {"resumes", x.resumes},

@@ -6,6 +6,7 @@
 #include "messages/error.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 namespace regatta::cli {
@@ -70,6 +71,16 @@ std::vector<provider_config> providers_of(const race_models& models) {
     }
   }
   return out;
+}
+
+std::string currency_of(const std::vector<provider_config>& providers) {
+  std::set<std::string> found;
+  for (const auto& x : providers) {
+    if (!x.prices.empty()) {
+      found.insert(x.currency);
+    }
+  }
+  return found.size() == 1 ? *found.begin() : std::string{};
 }
 
 }  // namespace regatta::cli

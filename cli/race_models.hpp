@@ -21,6 +21,9 @@ struct race_models {
 caf::expected<race_models> choose_models(const settings& values, const std::vector<config_file>& files,
                                          const environment& env);
 
+/// Of the prices of all of them; empty if there are none, or in several currencies.
+std::string currency_of(const std::vector<provider_config>& providers);
+
 /// Each provider once.
 std::vector<provider_config> providers_of(const race_models& models);
 

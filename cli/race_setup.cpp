@@ -218,3 +218,4 @@ caf::expected<race_setup> prepare_race(const session& x) {
 }
 
 }  // namespace regatta::cli
+  out.spec.currency = currency_of(out.config.providers);

@@ -93,6 +93,7 @@ void race_view::on(const race_started& x) {
   race.workers = static_cast<std::uint32_t>(x.spec.workers.size());
   race.rounds = x.spec.rounds;
   race.budget = x.spec.budget;
+  race.currency = x.spec.currency;
   race.started_us = now_us_;
   for (const auto& spec : x.spec.workers) {
     auto& row = record_.workers.emplace_back();

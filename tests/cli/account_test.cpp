@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/account.hpp"
 
+#include "cli/progress.hpp"
 #include "cli/race_view.hpp"
 #include "tests/cli/has.hpp"
 #include "tests/cli/race_script.hpp"
@@ -47,6 +48,24 @@ race_script won_race() {
 
 BOOST_AUTO_TEST_SUITE(accounts)
 
+BOOST_AUTO_TEST_CASE(money_says_of_which_currency_it_is) {
+  auto record = record_of(won_race());
+  auto& race = record.race;
+  race.cost = 1'250'000'000;
+  race.reserved_cost = 250'000'000;
+  race.budget.money = 5'000'000'000;
+  race.in_flight = 1;
+  race.currency = "USD";
+  const auto text = account_text(record, {});
+  BOOST_TEST_INFO(text);
+  BOOST_TEST(has(text, "money 1.25 USD of 5.00 USD: 1.00 USD by reported usage, 0.25 USD as the upper bound"));
+  BOOST_TEST(has(text, "0.000000001 USD more is reserved"));
+  BOOST_TEST(has(list_text({race}), ", cost 1.25 USD"));
+  BOOST_TEST(has(list_json({race}), "\"currency\": \"USD\""));
+  race.currency.clear();
+  BOOST_TEST(has(list_text({race}), ", cost 1.25\n"), "nobody knows it of an old race");
+}
+
 BOOST_AUTO_TEST_CASE(a_won_race_says_who_raced_who_failed_why_and_who_won) {
   const auto text = account_text(record_of(won_race()), {});
   for (const auto* part :
@@ -66,10 +85,21 @@ BOOST_AUTO_TEST_CASE(a_lost_race_says_why) {
   race_script script{1};
   script.fails(1, 1, "no code").ends(race_end::no_passing_solution, "no_passing_solution");
   const auto text = account_text(record_of(script, ""), {});
-  BOOST_TEST(has(text, "no winner, no_passing_solution"));
+  BOOST_TEST(has(text, "no winner, no_passing_solution\n"), "once");
   BOOST_TEST(has(text, "no candidate was run"));
   BOOST_TEST(!has(text, "Winner"));
   BOOST_TEST(!has(text, "result.tar.gz"));
+}
+
+BOOST_AUTO_TEST_CASE(a_spent_budget_is_no_failure_of_a_model) {
+  race_script script{1};
+  const std::string reason = "llm_failure: budget_exhausted: 0.1 of 0.1 is spent";
+  script.ends(race_end::llm_failed, reason);
+  const auto record = record_of(script, "");
+  BOOST_TEST(has(account_text(record, {}), "no winner, budget spent (" + reason + ")"));
+  BOOST_TEST(has(list_text({record.race}), "budget spent"));
+  BOOST_TEST(has(plain_line(script.events.back()).value_or(""), "race ended, budget spent"));
+  BOOST_TEST(has(account_json(record, {}), "llm_failed"), "files keep their words");
 }
 
 BOOST_AUTO_TEST_CASE(a_race_that_has_not_ended_says_so) {
