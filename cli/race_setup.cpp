@@ -9,6 +9,7 @@
 #include "cli/race_plan.hpp"
 #include "cli/run_claim.hpp"
 #include "cli/text_file.hpp"
+#include "messages/digest.hpp"
 #include "messages/install_paths.hpp"
 #include "messages/limits.hpp"
 #include "node/gpu_inventory.hpp"
@@ -119,6 +120,22 @@ void set_sandbox(const session& x, race_setup& out) {
 
 }  // namespace
 
+/// What `regatta resume` needs to go on from `--replay FILE`.
+caf::error set_recording(const provider_config& provider, race_spec& spec) {
+  if (provider.kind != provider_kind::replay || provider.name != "replay") {
+    return {};
+  }
+  std::error_code failed;
+  auto path = std::filesystem::canonical(provider.recording, failed);
+  auto digest = digest_of_recording(failed ? provider.recording : path.string());
+  if (!digest) {
+    return digest.error();
+  }
+  spec.recording = failed ? std::filesystem::absolute(provider.recording).string() : path.string();
+  spec.recording_digest = std::move(*digest);
+  return {};
+}
+
 caf::expected<provider_choice> find_provider(const session& x) {
   auto out = choose_provider(x.values, x.files, x.env);
   if (out) {
@@ -144,6 +161,11 @@ caf::expected<race_models> find_models(const session& x) {
 
 caf::error set_budgets(const session& x, race_setup& out) {
   const auto limits = budgets_of(x.values);
+caf::expected<std::string> digest_of_recording(const std::string& path) {
+  const auto text = read_text_file(path, recording_bytes);
+  return text ? caf::expected<std::string>{sha256_hex(*text)} : text.error();
+}
+
   out.config.process_budget = limits.process;
   out.config.day_budget = limits.day;
   auto good = check_prices(limits, out.spec.workers, out.config.providers);
@@ -219,3 +241,6 @@ caf::expected<race_setup> prepare_race(const session& x) {
 
 }  // namespace regatta::cli
   out.spec.currency = currency_of(out.config.providers);
+  if (auto failed = set_recording(first.provider, out.spec)) {
+    return failed;
+  }

@@ -91,15 +91,38 @@ std::map<std::string, std::string> providers_of(const race_spec& spec) {
   return out;
 }
 
+/// The recording that answered the race so far, if it is still what it was.
+caf::expected<provider_choice> recording_again(const session& x, const race_spec& spec) {
+  const std::string otherwise = "; give --replay FILE to go on from another one";
+  if (spec.recording.empty()) {
+    return fail(ec::invalid_config, "the race was answered from a recording: give --replay FILE again");
+  }
+  const auto digest = digest_of_recording(spec.recording);
+  if (!digest) {
+    return fail(ec::invalid_config,
+                "the race's recording is gone: " + clean_line(text_of(digest.error())) + otherwise);
+  }
+  if (*digest != spec.recording_digest) {
+    return fail(ec::invalid_config, "the race's recording " + clean_line(spec.recording) +
+                                        " has changed: got SHA-256 " + *digest + ", as the race began it had " +
+                                        spec.recording_digest + otherwise);
+  }
+  // Whatever provider or program is configured by now, it did not answer this race.
+  const auto replayed = with_flags(x, {{"replay", {spec.recording}}, {"provider", {}}, {"command", {}}});
+  return replayed ? find_provider(*replayed) : caf::expected<provider_choice>{replayed.error()};
+}
+
 /// The same name as in the record, as it is configured now.
-caf::expected<provider_choice> provider_again(const session& x, const std::string& name, const std::string& model) {
+caf::expected<provider_choice> provider_again(const session& x, const race_spec& spec, const std::string& name,
+                                              const std::string& model) {
   if (name == "replay" || name == "command") {
-    if (!x.values.is_set(name)) {
-      return fail(ec::invalid_config, name == "replay"
-                                          ? "the race was answered from a recording: give --replay FILE again"
-                                          : "the race asked a program: give --command \"PROGRAM ARGS\" again");
+    if (x.values.is_set(name)) {
+      return find_provider(x);
     }
-    return find_provider(x);
+    if (name == "replay") {
+      return recording_again(x, spec);
+    }
+    return fail(ec::invalid_config, "the race asked a program: give --command \"PROGRAM ARGS\" again");
   }
   const auto named = with_flags(x, {{"provider", {name}}, {"model", {model}}});
   if (!named) {
@@ -120,7 +143,7 @@ caf::expected<race_setup> prepare_resume(const session& given, race_standing_rec
   const auto& x = *whole;
   race_setup out;
   for (const auto& [name, model] : providers_of(record.spec)) {
-    auto provider = provider_again(x, name, model);
+    auto provider = provider_again(x, record.spec, name, model);
     if (!provider) {
       return provider.error();
     }

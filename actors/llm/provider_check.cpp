@@ -13,9 +13,6 @@ namespace regatta {
 
 namespace {
 
-/// A night's sweep of replies; read whole. Judgement.
-constexpr std::uintmax_t recording_bytes = 256 * MiB;
-
 caf::error wrong(const provider_config& provider, const std::string& key, const std::string& got,
                  const std::string& allowed) {
   return fail(ec::invalid_config, "providers." + provider.name + "." + key + ": got " + got + ", allowed: " + allowed);

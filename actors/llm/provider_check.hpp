@@ -5,6 +5,7 @@
 
 #include "actors/llm/provider_config.hpp"
 #include "actors/llm/recording_codec.hpp"
+#include "messages/limits.hpp"
 
 #include <caf/error.hpp>
 #include <caf/expected.hpp>
@@ -12,6 +13,9 @@
 #include <string>
 
 namespace regatta {
+
+/// Of a recording: a night's sweep of replies; read whole. Judgement.
+inline constexpr byte_count recording_bytes = 256 * MiB;
 
 /// Fails: `ec::io_failed` (not readable, larger than 256 MiB), `ec::invalid_config` (see read_recording).
 caf::expected<recording> load_recording(const std::string& path);

@@ -31,6 +31,35 @@ std::string value_of(const std::string& json, const std::string& key) {
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(a_replayed_race_goes_on_from_its_recording_while_that_is_what_it_was) {
+  const scratch_folder folder;
+  const auto told = [](const char* code) {
+    return std::string{R"("finish": "stop", "deltas": ["```python\nclass ModelNew: pass\n)"
+                       R"(def kernel_function(): pass\n)"} + code + R"(\n```\n"]})" "\n";
+  };
+  const std::string recorded = R"({"format": "regatta-recording/1", "workers": 1})" "\n"
+                               R"({"worker": 1, "round": 1, )" + told("raise SystemExit(1)") +
+                               R"({"worker": 1, "round": 2, )" + told("print('PASS')");
+  const auto path = folder.write("two.jsonl", recorded);
+  program_run first{folder.path(), race({"--workers", "1", "--max-iters", "1", "--events", "off"}, "two.jsonl")};
+  BOOST_TEST(first.wait() == 4, first.err());
+  const auto resume = [&](int expected) {
+    program_run again{folder.path(), {regatta_program(), "resume", "latest", "--max-iters", "2", "--events", "off",
+                                      "--python", "/usr/bin/python3"}};
+    BOOST_TEST(again.wait() == expected, again.err());
+    return again.err();
+  };
+  fs::rename(path, path + ".away");
+  const auto gone = resume(2);
+  BOOST_TEST(has(gone, "the race's recording is gone: " + path), gone);
+  folder.write("two.jsonl", recorded + "\n");
+  const auto changed = resume(2);
+  BOOST_TEST(has(changed, "the race's recording " + path + " has changed: got SHA-256 "), changed);
+  BOOST_TEST(has(changed, "give --replay FILE to go on from another one"), changed);
+  fs::rename(path + ".away", path);
+  resume(0);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_was_recorded_is_replayed_to_the_same_winner) {
   const scratch_folder first;
   program_run original{first.path(), race({"--workers", "4"}, toy_recording())};
