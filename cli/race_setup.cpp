@@ -118,8 +118,6 @@ void set_sandbox(const session& x, race_setup& out) {
   }
 }
 
-}  // namespace
-
 /// What `regatta resume` needs to go on from `--replay FILE`.
 caf::error set_recording(const provider_config& provider, race_spec& spec) {
   if (provider.kind != provider_kind::replay || provider.name != "replay") {
@@ -135,6 +133,8 @@ caf::error set_recording(const provider_config& provider, race_spec& spec) {
   spec.recording_digest = std::move(*digest);
   return {};
 }
+
+}  // namespace
 
 caf::expected<provider_choice> find_provider(const session& x) {
   auto out = choose_provider(x.values, x.files, x.env);
@@ -159,13 +159,13 @@ caf::expected<race_models> find_models(const session& x) {
   return out;
 }
 
-caf::error set_budgets(const session& x, race_setup& out) {
-  const auto limits = budgets_of(x.values);
 caf::expected<std::string> digest_of_recording(const std::string& path) {
   const auto text = read_text_file(path, recording_bytes);
   return text ? caf::expected<std::string>{sha256_hex(*text)} : text.error();
 }
 
+caf::error set_budgets(const session& x, race_setup& out) {
+  const auto limits = budgets_of(x.values);
   out.config.process_budget = limits.process;
   out.config.day_budget = limits.day;
   auto good = check_prices(limits, out.spec.workers, out.config.providers);
@@ -232,7 +232,11 @@ caf::expected<race_setup> prepare_race(const session& x) {
                      (first.key_source.empty() ? ", no key" : ", key from " + first.key_source);
   out.config.problem = out.spec.problem;
   set_events(x, out);
+  if (auto failed = set_recording(first.provider, out.spec)) {
+    return failed;
+  }
   out.config.providers = providers_of(*models);
+  out.spec.currency = currency_of(out.config.providers);
   if (auto failed = set_budgets(x, out)) {
     return failed;
   }
@@ -240,7 +244,3 @@ caf::expected<race_setup> prepare_race(const session& x) {
 }
 
 }  // namespace regatta::cli
-  out.spec.currency = currency_of(out.config.providers);
-  if (auto failed = set_recording(first.provider, out.spec)) {
-    return failed;
-  }

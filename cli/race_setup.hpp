@@ -37,10 +37,10 @@ void set_events(const session& x, race_setup& out);
 caf::expected<provider_choice> find_provider(const session& x);
 /// The same with every fallback.
 caf::expected<race_models> find_models(const session& x);
-/// Of this process and this day; the race's own stands in its spec. Fails (`ec::invalid_config`) for a budget in money
-/// over a model without a price.
 /// SHA-256 of a recording's bytes. Fails: `ec::invalid_config`, naming the file.
 caf::expected<std::string> digest_of_recording(const std::string& path);
+/// Of this process and this day; the race's own stands in its spec. Fails (`ec::invalid_config`) for a budget in money
+/// over a model without a price.
 caf::error set_budgets(const session& x, race_setup& out);
 
 }  // namespace regatta::cli
