@@ -78,7 +78,7 @@ def become(argv, environment, ends, is_cold):
             os.dup2(end, to)
         os.closerange(3, 256)
         if is_cold:
-            os.execve(os.environ["REGATTA_PYTHON"], ["python", "-I", "-B", *argv], environment)
+            os.execve(os.environ["REGATTA_PYTHON"], [os.environ["REGATTA_PYTHON"], "-I", "-B", *argv], environment)
         os.environ.clear()
         os.environ.update(environment)
         sys.argv = argv
@@ -303,7 +303,7 @@ def judged(problem, text, stage="kernel", styles=("plain", "plain+affine", "plai
            **sides):
     """Asks both sides as docs/judge.md says, with the reference's parameters where the seeds' do not do."""
     verdict = Verdict()
-    with Folder() as folder, reference(folder.file("problem.py", problem), *options) as ref, \
+    with Folder() as apart, Folder() as folder, reference(apart.file("problem.py", problem), *options) as ref, \
             candidate(folder.file(name, text), stage, **sides) as cand:
         hello = ref.hear()
         assert hello["op"] == "hello", hello
