@@ -44,6 +44,9 @@ std::vector<archive_member> run_files(const evaluation& result, const std::strin
                                        {"stdout.txt", result.stdout_text},
                                        {"stderr.txt", result.stderr_text},
                                        {"evaluation.json", record}};
+  if (!result.judge_record.empty()) {
+    files.push_back({"verdict.json", result.judge_record + "\n"});
+  }
   if (result.started_us != 0) {
     files.push_back({"EXEC_STARTED", epoch_text(result.started_us)});
     files.push_back({"EXEC_FINISHED", epoch_text(result.started_us + result.elapsed.count())});

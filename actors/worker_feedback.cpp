@@ -48,6 +48,11 @@ std::string extraction_feedback(extraction result, std::string_view note) {
 }
 
 std::string run_feedback(const evaluation& result) {
+  if (result.judgement != judgement::not_judged) {
+    auto judged = "JUDGE_FAIL: " + to_string(result.judgement) + ": " + result.reason;
+    judged.append("\n").append(result.feedback);
+    return judged.append("\nOUTPUT_TAIL:\n").append(tail_of(result.stderr_text, feedback_output_tail));
+  }
   auto text = "RUN_FAIL: " + (result.reason.empty() ? to_string(verdict_of(result)) : result.reason);
   text.append("\nSTDOUT_TAIL:\n").append(tail_of(result.stdout_text, feedback_output_tail));
   text.append("\nSTDERR_TAIL:\n").append(tail_of(result.stderr_text, feedback_output_tail));
@@ -56,6 +61,9 @@ std::string run_feedback(const evaluation& result) {
 
 std::string failure_line(const evaluation& result) {
   constexpr std::size_t longest = 160;
+  if (result.judgement != judgement::not_judged) {
+    return to_string(result.judgement) + ": " + result.reason;
+  }
   if (result.outcome != outcome::exited_nonzero) {
     return result.reason;
   }

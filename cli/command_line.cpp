@@ -34,6 +34,10 @@ std::vector<std::string_view> resume_options() {
           "budget-day-tokens"};
 }
 
+std::string usage_of(const std::string& command) {
+  return command == "race" ? "PROBLEM.py" : command == "verify" ? "CANDIDATE.py PROBLEM.py" : "RUN";
+}
+
 class line_parser {
 public:
   line_parser() : app_{"Races LLM workers on one PyTorch problem until a candidate passes.", "regatta"} {
@@ -51,6 +55,7 @@ public:
     add_gc();
     add_config();
     add_doctor();
+    add_verify();
   }
 
   parsed_line parse(std::vector<std::string> arguments) {
@@ -189,6 +194,17 @@ private:
     command->footer("Exit code: 0 without a failed check, else 1.");
   }
 
+  void add_verify() {
+    auto* command = add(command_kind::verify, "verify", "Have the judge decide whether CANDIDATE.py is right");
+    command->add_option("CANDIDATE", out_.candidate, "What a model wrote")->required();
+    command->add_option("PROBLEM", out_.problem, "File with Model, get_inputs() and get_init_inputs()")->required();
+    add_entries(command, {"stage", "device", "python", "python-path", "require-level", "allow-unsandboxed",
+                          "run-timeout-s", "limit-memory", "json"});
+    command->footer(
+        "With --json: the whole verdict (docs/judge.md). Exit code: 0 right, 4 not right, 1 the problem cannot be\n"
+        "judged or the sandbox failed.");
+  }
+
   const CLI::App* chosen() const {
     const auto all = app_.get_subcommands();
     return all.empty() ? &app_ : all.front();
@@ -216,7 +232,7 @@ private:
       return "no command; allowed: " + command_names();
     }
     return "an argument is missing; usage: regatta " + chosen()->get_name() + " " +
-           (chosen()->get_name() == "race" ? "PROBLEM.py" : "RUN") + " [OPTIONS]";
+           usage_of(chosen()->get_name()) + " [OPTIONS]";
   }
 
   std::string command_names() const {

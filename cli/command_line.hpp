@@ -12,12 +12,13 @@
 
 namespace regatta::cli {
 
-enum class command_kind : std::uint8_t { race, resume, show, list, cancel, status, record, gc, config, doctor };
+enum class command_kind : std::uint8_t { race, resume, show, list, cancel, status, record, gc, config, doctor, verify };
 
 struct command_line {
   command_kind kind = command_kind::race;
   flag_values flags;    ///< Of the option table, under the name that was typed; checked only for being known.
-  std::string problem;  ///< race
+  std::string problem;    ///< race, verify
+  std::string candidate;  ///< verify
   std::string config_file;
   std::string run;          ///< show, cancel, resume, record
   std::string worker;       ///< show

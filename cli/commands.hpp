@@ -26,6 +26,7 @@ exit_code run_record(const session& x, streams to);
 exit_code run_gc(const session& x, streams to);
 exit_code run_config(const session& x, streams to);
 exit_code run_doctor(const session& x, streams to);
+exit_code run_verify(const session& x, signal_watch& signals, streams to);
 
 /// The run that the user means: an id, the beginning of one, `latest`. Fails with the runs that may have been meant.
 caf::expected<race_id> find_run(store_reader& store, const std::string& run);

@@ -5,6 +5,7 @@
 #include "actors/event_publisher.hpp"
 #include "actors/llm/llm_gateway.hpp"
 #include "actors/store.hpp"
+#include "cli/judge_probe.hpp"
 #include "cli/problem_check.hpp"
 #include "coordinator/coordinator.hpp"
 #include "messages/error.hpp"
@@ -78,6 +79,7 @@ struct embedded::parts {
 
   caf::error open();
   caf::error check_problem();
+  caf::error check_oracle();
   caf::error open_store();
   caf::error open_sinks();
   node_entry local_node();
@@ -101,7 +103,13 @@ caf::error embedded::parts::open() {
   if (auto failed = check_problem()) {
     return failed;
   }
+  if (auto failed = check_oracle()) {
+    return failed;
+  }
   if (auto failed = open_store()) {
+    return failed;
+  }
+  if (auto failed = config.claim ? config.claim() : caf::error{}) {
     return failed;
   }
   if (auto failed = open_sinks()) {
@@ -128,6 +136,15 @@ caf::error embedded::parts::check_problem() {
   return failed;
 }
 
+caf::error embedded::parts::check_oracle() {
+  if (!config.judge) {
+    return {};
+  }
+  const judge_place place{config.gpus.empty() ? nullptr : &config.gpus.front(), config.python, config.host_environment,
+                          config.limits};
+  return why_not_judgeable(probe_problem(runner, place, *config.judge, config.problem.text), config.problem.path);
+}
+
 caf::error embedded::parts::open_store() {
   store_config stored;
   stored.state_dir = config.state_dir;
@@ -144,7 +161,7 @@ caf::error embedded::parts::open_sinks() {
   if (config.events_endpoint.empty()) {
     return {};
   }
-  auto published = spawn_event_publisher(*system, {config.events_endpoint});
+  auto published = spawn_event_publisher(*system, {config.events_endpoint, config.events_source.empty()});
   if (!published) {
     const auto& source = config.events_source;
     // An address that the user chose is the user's to mend.

@@ -11,6 +11,7 @@
 #include "messages/race.hpp"
 #include "messages/race_control.hpp"
 #include "node/evaluator.hpp"
+#include "node/judge_specs.hpp"
 #include "sandbox/interpreter.hpp"
 #include "sandbox/runner.hpp"
 
@@ -18,6 +19,7 @@
 #include <caf/expected.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,14 +42,20 @@ struct embedded_config {
   std::map<std::string, std::string> host_environment;
   std::vector<gpu> gpus;
   std::uint32_t cpu_slots = 1;
+  /// The problem must be one that the judge can use; empty: nobody is judged.
+  std::optional<judge_question> judge;
+  run_limits limits;  ///< Of the judge's look at the problem.
   node_id node;
   std::uint64_t seed = 0;
+  /// Asked once the store is there, before anything that others may have in use is taken: of two processes with one
+  /// race, the second is to hear whose it is, and not which socket is taken.
+  std::function<caf::error()> claim;
 };
 
 class embedded {
 public:
   /// Starts every actor. What happens is pushed into `news`. Fails: `ec::sandbox_refused`, `ec::store_failed`,
-  /// `ec::io_failed`, `ec::invalid_config` (the problem, an event socket that was asked for).
+  /// `ec::io_failed`, `ec::invalid_config` (the problem, an event socket that was asked for), what `claim` says.
   static caf::expected<std::unique_ptr<embedded>> open(embedded_config config, std::shared_ptr<event_queue> news);
 
   embedded(const embedded&) = delete;

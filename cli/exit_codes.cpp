@@ -16,6 +16,7 @@ exit_code exit_code_of(const race_closed& closed, bool is_budget_spent) {
     case race_end::llm_failed:
       return is_budget_spent ? exit_code::budget_spent : exit_code::llm_failed;
     case race_end::sandbox_failed:
+    case race_end::problem_failed:
       return exit_code::failed;
     case race_end::internal:
       break;

@@ -44,6 +44,8 @@ exit_code dispatch(const session& x, signal_watch& signals, streams to) {
       return run_config(x, to);
     case command_kind::doctor:
       return run_doctor(x, to);
+    case command_kind::verify:
+      return run_verify(x, signals, to);
   }
   return exit_code::internal;
 }

@@ -42,7 +42,7 @@ constexpr std::array table = {
     option_entry{"max-iters", "rounds", "race.max_iters", "", "10", "N", "Race", "Rounds of each worker",
                  integers(1, max_rounds)},
     option_entry{"accept", "", "race.accept", "", "claimed", "RULE", "Race",
-                 "Which candidates win: claimed (the candidate's own test says so; there is no judge yet)", choices("claimed")},
+                 "Which candidates win: verified (the judge finds them right), claimed (their own test says so) or both", choices("verified, claimed, both")},
     option_entry{"on-duplicate", "", "race.on_duplicate", "", "reprompt", "RULE", "Race",
                  "A worker whose candidate another one had: reprompt or retire", choices("reprompt, retire")},
     option_entry{"deadline", "", "race.deadline_s", "", "", "S", "Race", "End the race after this time",

@@ -110,7 +110,9 @@ void set_sandbox(const session& x, race_setup& out) {
                        : from_name<sandbox::level>(x.values.text("require-level")).value_or(sandbox::level::namespaced);
   // The source checker's helper has a sandbox of its own, and its successor may start while it still dies.
   constexpr std::uint32_t helpers = 2;
-  config.slots = out.config.cpu_slots + static_cast<std::uint32_t>(out.config.gpus.size()) + helpers;
+  // A judged candidate is three runs: comparator, reference side, candidate side.
+  constexpr std::uint32_t runs_a_slot = 3;
+  config.slots = runs_a_slot * (out.config.cpu_slots + static_cast<std::uint32_t>(out.config.gpus.size())) + helpers;
   out.config.host = sandbox::probe();
   if (config.allow_unsandboxed && out.config.host.best == sandbox::level::none) {
     out.warnings.emplace_back(
@@ -172,6 +174,15 @@ caf::error set_budgets(const session& x, race_setup& out) {
   return good ? caf::error{} : good.error();
 }
 
+void set_judge(race_setup& out) {
+  if (needs_judge(out.spec.accept)) {
+    out.config.judge.emplace();
+    out.config.judge->stage = out.spec.stage.name;
+    out.config.judge->is_probe = true;
+    out.config.limits = out.spec.limits;
+  }
+}
+
 void set_events(const session& x, race_setup& out) {
   const auto given = x.values.text("events");
   const auto folder = value_of(x.env, "XDG_RUNTIME_DIR");
@@ -231,6 +242,7 @@ caf::expected<race_setup> prepare_race(const session& x) {
   out.model_source = "provider " + first.provider.name + " (" + first.chosen_by + ")" +
                      (first.key_source.empty() ? ", no key" : ", key from " + first.key_source);
   out.config.problem = out.spec.problem;
+  set_judge(out);
   set_events(x, out);
   if (auto failed = set_recording(first.provider, out.spec)) {
     return failed;

@@ -193,7 +193,8 @@ void race_rules::on_racer_ended(racer& who, worker_end end, const std::string& r
   who.end = end;
   who.reason = reason;
   --living_;
-  if (living_ == 0 && is_running()) {
+  // No other worker can fare better with such a problem: its replies would be paid for nothing.
+  if ((living_ == 0 || end == worker_end::problem_failed) && is_running()) {
     decide_without_winner(now);
   }
 }

@@ -32,8 +32,8 @@ void race_rules::on_winner(const winner& msg, time_point now) {
   emit(winner_decided{msg.worker, msg.round, msg.digest, msg.code, msg.result,
                       std::string{standing_of(config_.spec.accept)}});
   // KernelAgent's words: its users' scripts read them.
-  decide(race_end::won, "pass via " + to_string(msg.result.claim) + " at iter " + std::to_string(msg.round), "won",
-         now);
+  const auto validator = needs_judge(config_.spec.accept) ? std::string{"judge"} : to_string(msg.result.claim);
+  decide(race_end::won, "pass via " + validator + " at iter " + std::to_string(msg.round), "won", now);
 }
 
 void race_rules::on_stop(const stop_race& msg, time_point now) {
@@ -47,7 +47,9 @@ void race_rules::decide_without_winner(time_point now) {
     const auto it = std::ranges::find_if(racers_, [&](const auto& x) { return x.second.end == end; });
     return it == racers_.end() ? nullptr : &it->second;
   };
-  if (first_of(worker_end::rounds_spent) != nullptr || first_of(worker_end::retired) != nullptr) {
+  if (const auto* problem = first_of(worker_end::problem_failed)) {
+    decide(race_end::problem_failed, problem->reason, "problem_failed", now);
+  } else if (first_of(worker_end::rounds_spent) != nullptr || first_of(worker_end::retired) != nullptr) {
     decide(race_end::no_passing_solution, "no_passing_solution", "no_passing_solution", now);
   } else if (const auto* llm = first_of(worker_end::llm_failed)) {
     decide(race_end::llm_failed, "llm_failure: " + llm->reason, "llm_failure", now);
@@ -228,9 +230,6 @@ caf::error validate(const race_spec& spec) {
   const auto range = [](std::size_t got, std::size_t most) {
     return ": got " + std::to_string(got) + ", allowed 1 to " + std::to_string(most);
   };
-  if (spec.accept == accept_rule::verified) {
-    return fail(ec::refused, "--accept verified needs the judge, which this version does not have");
-  }
   if (spec.race.empty()) {
     return refuse("race: got an empty id");
   }

@@ -9,10 +9,23 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <utility>
 
 namespace regatta {
 
 struct gpu;
+
+/// The end of a run: what the sandbox saw, and what the judge found if it had a part in it.
+struct judged_end {
+  judged_end() = default;
+  judged_end(sandbox::run_result x) : run{std::move(x)} {}  // NOLINT(google-explicit-constructor): a run without a judge
+
+  sandbox::run_result run;
+  regatta::judgement judgement = judgement::not_judged;
+  std::string feedback;  ///< For the model.
+  std::string record;    ///< The verdict, JSON.
+};
 
 class candidate_launcher {
 public:
@@ -25,7 +38,7 @@ public:
 
   /// Never blocks. `done` is called once, on any thread, when the whole tree is gone; also if nothing could be
   /// started. `device` is the leased GPU, null on a CPU slot.
-  virtual handle start(const run& what, const gpu* device, std::function<void(sandbox::run_result)> done) = 0;
+  virtual handle start(const run& what, const gpu* device, std::function<void(judged_end)> done) = 0;
 
   /// Returns once the kill order is given; `done` still follows. Nothing happens if the run has ended.
   virtual void cancel(handle run) = 0;

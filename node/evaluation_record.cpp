@@ -113,8 +113,9 @@ std::string gpu_host_failure(const sandbox::run_result& result) {
   return sign == signs.end() ? std::string{} : "the host's CUDA driver failed: \"" + std::string{*sign} + "\"";
 }
 
-evaluation make_evaluation(const run_entry& entry, const sandbox::run_result& result, const evaluator_config& config,
+evaluation make_evaluation(const run_entry& entry, const judged_end& end, const evaluator_config& config,
                            const gpu* device, run_entry::time_point now) {
+  const auto& result = end.run;
   evaluation out;
   set_outcome(out, entry, result, device, now);
   out.exit_code = result.exit_code;
@@ -140,6 +141,10 @@ evaluation make_evaluation(const run_entry& entry, const sandbox::run_result& re
   for (const auto& each : result.kept) {
     out.kept.push_back({each.name, each.content, each.problem});
   }
+  // What was made void above (a lost lease, a broken driver) is no verdict.
+  out.judgement = out.outcome == outcome::sandbox_failed ? judgement::not_judged : end.judgement;
+  out.feedback = clean_text(end.feedback);
+  out.judge_record = end.record;
   return out;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "messages/evaluation.hpp"
+#include "node/candidate_launcher.hpp"
 #include "node/evaluator.hpp"
 #include "node/run_book.hpp"
 #include "sandbox/run_spec.hpp"
@@ -25,7 +26,7 @@ bool imports_triton(std::string_view code);
 std::string gpu_host_failure(const sandbox::run_result& result);
 
 /// `device` is null for a run on a CPU slot.
-evaluation make_evaluation(const run_entry& entry, const sandbox::run_result& result, const evaluator_config& config,
+evaluation make_evaluation(const run_entry& entry, const judged_end& end, const evaluator_config& config,
                            const gpu* device, run_entry::time_point now);
 
 /// Of a run that never had a slot, as its race was cancelled.

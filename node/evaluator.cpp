@@ -2,6 +2,7 @@
 #include "node/evaluator.hpp"
 
 #include "node/evaluator_actor.hpp"
+#include "node/judge_launcher.hpp"
 #include "node/sandbox_launcher.hpp"
 
 #include <memory>
@@ -10,7 +11,9 @@
 namespace regatta {
 
 evaluator_actor spawn_evaluator(caf::actor_system& system, evaluator_config config) {
-  auto launcher = std::make_shared<sandbox_launcher>(config.runner, config.python, config.host_environment);
+  auto self_tests = std::make_shared<sandbox_launcher>(config.runner, config.python, config.host_environment);
+  auto launcher =
+      std::make_shared<judge_launcher>(std::move(self_tests), config.runner, config.python, config.host_environment);
   return spawn_evaluator_on(system, std::move(config), std::move(launcher));
 }
 

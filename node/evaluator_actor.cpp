@@ -21,7 +21,7 @@ namespace {
 /// sandbox's thread -> the evaluator itself.
 struct tree_gone {
   run_number run = 0;
-  sandbox::run_result result;
+  judged_end result;
 };
 struct evaluator_tick {};
 
@@ -76,8 +76,8 @@ run_ended ended(const run_entry& entry, evaluation result) {
 }
 
 /// Called on the sandbox's thread: touches nothing but the mailbox, and keeps no actor alive.
-std::function<void(sandbox::run_result)> tell_when_gone(self_pointer self, run_number number) {
-  return [to = caf::weak_actor_ptr{self->ctrl()}, number](sandbox::run_result result) {
+std::function<void(judged_end)> tell_when_gone(self_pointer self, run_number number) {
+  return [to = caf::weak_actor_ptr{self->ctrl()}, number](judged_end result) {
     if (const auto strong = caf::actor_cast<caf::strong_actor_ptr>(to)) {
       caf::anon_send(caf::actor_cast<inner_actor>(strong), tree_gone{number, std::move(result)});
     }

@@ -30,7 +30,7 @@ sandbox_launcher::sandbox_launcher(std::shared_ptr<sandbox::runner> runner, sand
     : runner_{std::move(runner)}, python_{std::move(python)}, host_environment_{std::move(host_environment)} {}
 
 candidate_launcher::handle sandbox_launcher::start(const run& what, const gpu* device,
-                                                   std::function<void(sandbox::run_result)> done) {
+                                                   std::function<void(judged_end)> done) {
   return runner_->start(candidate_spec(what, device, python_, host_environment_), std::move(done));
 }
 

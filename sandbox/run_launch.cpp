@@ -71,25 +71,32 @@ void run_loop::launch(std::unique_ptr<active_run> owned) {
 
 bool run_loop::prepare(active_run& run, launch_request& request, std::vector<unique_fd>& descriptors) {
   unique_fd control, in, out, err;
-  if (!make_socket_pair(run.control, control) || !make_pipe(run.out, out) || !make_pipe(run.err, err)) {
+  if (!make_socket_pair(run.control, control) || !make_pipe(run.err, err)) {
+    return false;
+  }
+  if (run.spec.standard_out) {
+    out = std::move(*run.spec.standard_out);
+  } else if (!make_pipe(run.out, out)) {
     return false;
   }
   if (run.spec.is_interactive) {
     if (!make_pipe(in, run.in) || !set_nonblocking(run.in.get()) || !watch(run.in.get(), source::in, run.id, true)) {
       return false;
     }
+  } else if (run.spec.standard_in) {
+    in = std::move(*run.spec.standard_in);
   } else {
     in.reset(::dup(null_.get()));
   }
   for (const auto* fd : {&run.control, &run.out, &run.err}) {
-    if (!set_nonblocking(fd->get())) {
+    if (*fd && !set_nonblocking(fd->get())) {
       return false;
     }
   }
   const auto uid = config_.uids ? config_.uids->uid_of(*run.slot) : 0;
   auto plan = make_memory_file(encode(make_plan(run.spec, config_.walls, uid)));
-  if (!in || !plan || !watch(run.control.get(), source::control, run.id) ||
-      !watch(run.out.get(), source::out, run.id) || !watch(run.err.get(), source::err, run.id)) {
+  if (!in || !out || !plan || !watch(run.control.get(), source::control, run.id) ||
+      (run.out && !watch(run.out.get(), source::out, run.id)) || !watch(run.err.get(), source::err, run.id)) {
     return false;
   }
   if (config_.cgroups && !config_.cgroups->make_leaf(run.id, run.spec.limits, run.leaf)) {

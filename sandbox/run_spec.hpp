@@ -6,10 +6,12 @@
 #include "messages/limits.hpp"
 #include "messages/outcome.hpp"
 #include "sandbox/probe.hpp"
+#include "sandbox/unique_fd.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -50,6 +52,10 @@ struct run_spec {
   /// A helper that is spoken to while it runs: stdin is a pipe (`runner::write`), stdout arrives in pieces
   /// (`on_stdout`) and is not kept. Wall limit 0 means none.
   bool is_interactive = false;
+  /// Spoken to by another process of ours, which holds the other ends: these become stdin and stdout, taken at the
+  /// start (or dropped if there is none). Null: /dev/null, and a pipe that is kept. Not for interactive runs.
+  std::shared_ptr<unique_fd> standard_in;
+  std::shared_ptr<unique_fd> standard_out;
 };
 
 /// How the run ended. `judgement` is not ours to say.

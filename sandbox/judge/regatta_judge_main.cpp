@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// regatta-judge: one request on stdin, both sides on descriptors, one verdict on stdout.
+// regatta-judge: one request, both sides on descriptors, one verdict. Request and verdict go by stdin and stdout, or by
+// files where those two are the sides' channels.
 #include "sandbox/judge/session.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,7 +24,9 @@ constexpr int exit_usage = 2;
 constexpr std::size_t most_request_bytes = std::size_t{1} << 20;
 
 /// In: what we read, the side's answers. Out: what we write, questions.
-struct descriptors {
+struct arguments {
+  const char* request = nullptr;  ///< Files; null: stdin, stdout.
+  const char* verdict = nullptr;
   int reference_in = -1, reference_out = -1, candidate_in = -1, candidate_out = -1;
 };
 
@@ -30,15 +34,20 @@ int usage(const std::string& what) {
   std::fprintf(stderr,
                "regatta-judge: %s\n"
                "Usage: regatta-judge --reference-in FD --reference-out FD [--candidate-in FD --candidate-out FD]\n"
+               "                     [--request FILE] [--verdict FILE]\n"
                "Reads answers from -in and writes questions to -out; a JSON request on stdin, a verdict on stdout.\n",
                what.c_str());
   return exit_usage;
 }
 
-std::optional<descriptors> parse_arguments(int argc, char** argv) {
-  descriptors out;
+std::optional<arguments> parse_arguments(int argc, char** argv) {
+  arguments out;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view name = argv[i], text = argv[i + 1];
+    if (name == "--request" || name == "--verdict") {
+      (name == "--request" ? out.request : out.verdict) = argv[i + 1];
+      continue;
+    }
     int* const place = name == "--reference-in"    ? &out.reference_in
                        : name == "--reference-out" ? &out.reference_out
                        : name == "--candidate-in"  ? &out.candidate_in
@@ -55,11 +64,11 @@ std::optional<descriptors> parse_arguments(int argc, char** argv) {
   return is_good ? std::optional{out} : std::nullopt;
 }
 
-std::optional<std::string> read_stdin() {
+std::optional<std::string> read_all(int fd) {
   std::string out;
   char piece[4096];
   for (;;) {
-    const auto size = ::read(STDIN_FILENO, piece, sizeof piece);
+    const auto size = ::read(fd, piece, sizeof piece);
     if (size < 0 && errno == EINTR) {
       continue;
     }
@@ -73,7 +82,14 @@ std::optional<std::string> read_stdin() {
   }
 }
 
-int run(const descriptors& fds, const judge_request& request) {
+/// False and errno.
+bool write_all(const char* path, const std::string& text) {
+  auto* const file = path == nullptr ? stdout : std::fopen(path, "wb");
+  const bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return file != nullptr && (path == nullptr ? std::fflush(file) : std::fclose(file)) == 0 && is_written;
+}
+
+int run(const arguments& fds, const judge_request& request) {
   channel reference{side::reference, fds.reference_in, fds.reference_out, request.body_limit};
   judge_verdict verdict;
   if (request.kind == request_kind::probe) {
@@ -82,9 +98,7 @@ int run(const descriptors& fds, const judge_request& request) {
     channel candidate{side::candidate, fds.candidate_in, fds.candidate_out, request.body_limit};
     verdict = judge_candidate(request, reference, candidate);
   }
-  const auto text = write_verdict(verdict) + "\n";
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return is_written ? 0 : exit_internal;
+  return write_all(fds.verdict, write_verdict(verdict) + "\n") ? 0 : exit_internal;
 }
 
 }  // namespace
@@ -95,9 +109,10 @@ int main(int argc, char** argv) {
     return usage("wants descriptors");
   }
   std::signal(SIGPIPE, SIG_IGN);
-  const auto text = read_stdin();
+  const int from = fds->request == nullptr ? STDIN_FILENO : ::open(fds->request, O_RDONLY | O_CLOEXEC);
+  const auto text = from < 0 ? std::nullopt : read_all(from);
   if (!text) {
-    return usage("no request on stdin");
+    return usage("no request");
   }
   try {
     const auto request = read_request(*text);

@@ -19,7 +19,7 @@ struct one_node {
     out.start = start;
     return out;
   }
-  run work(std::uint32_t attempt = 1) const { return {race, w1, 1, attempt, "code", {}, "", device_need::any, {}, {}}; }
+  run work(std::uint32_t attempt = 1) const { return {race, w1, 1, attempt, "code", {}, "", device_need::any, {}, {}, accept_rule::claimed, {}}; }
   run_ended end_of(const run& x) const { return {x.race, x.worker, x.round, x.attempt, {}}; }
   template <class T>
   std::vector<T> effects() {

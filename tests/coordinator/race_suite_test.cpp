@@ -283,9 +283,6 @@ BOOST_DATA_TEST_CASE(late_and_repeated_messages_change_nothing, both, way) {
 BOOST_DATA_TEST_CASE(what_cannot_be_raced_is_refused_by_name, both, way) {
   race_house house{way};
   const auto refusal = [&](race_spec x) { return describe(house.start(std::move(x)).error()); };
-  auto verified = house.spec(1);
-  verified.accept = accept_rule::verified;
-  BOOST_TEST(refusal(verified) == "refused: --accept verified needs the judge, which this version does not have");
   BOOST_TEST(refusal(house.spec(0)) == "invalid_config: workers: got 0, allowed 1 to 10000");
   BOOST_TEST(refusal(house.spec(1, 0)) == "invalid_config: rounds: got 0, allowed 1 to 1000");
   auto twice = house.spec(2);

@@ -16,7 +16,7 @@ namespace regatta::test {
 
 class scripted_launcher final : public candidate_launcher {
 public:
-  handle start(const run& what, const gpu* device, std::function<void(sandbox::run_result)> done) override {
+  handle start(const run& what, const gpu* device, std::function<void(judged_end)> done) override {
     const auto number = static_cast<handle>(started.size() + 1);
     started.push_back({what, device == nullptr ? "" : device->uuid});
     running_[number] = std::move(done);
@@ -43,7 +43,7 @@ public:
   std::vector<handle> killed;
 
 private:
-  std::map<handle, std::function<void(sandbox::run_result)>> running_;
+  std::map<handle, std::function<void(judged_end)>> running_;
 };
 
 }  // namespace regatta::test

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/judge_probe.hpp"
+
+#include "messages/error.hpp"
+
+#include <future>
+#include <utility>
+
+namespace regatta::cli {
+
+judged_end probe_problem(const std::shared_ptr<sandbox::runner>& runner, const judge_place& place,
+                         const judge_question& question, const std::string& problem) {
+  const auto kit = find_judge_kit();
+  auto specs = kit.problem.empty() ? make_judge_specs(kit, place, question, problem, {})
+                                   : judge_specs{{}, {}, {}, "no judge: " + kit.problem};
+  if (!specs.failure.empty()) {
+    judged_end failed;
+    failed.run.reason = specs.failure;
+    return failed;
+  }
+  auto answer = std::make_shared<std::promise<judged_end>>();
+  auto told = answer->get_future();
+  std::make_shared<judging>(*runner)->start(std::move(specs), true,
+                                           [answer](judged_end end) { answer->set_value(std::move(end)); });
+  return told.get();
+}
+
+caf::error why_not_judgeable(const judged_end& probed, const std::string& path) {
+  const auto& run = probed.run;
+  if (run.outcome == outcome::sandbox_failed) {
+    return fail(ec::sandbox_refused, "the judge could not look at " + path + ": " + run.reason);
+  }
+  if (run.outcome == outcome::exited && probed.judgement == judgement::correct) {
+    return {};
+  }
+  const auto kind = probed.judgement == judgement::not_judged ? to_string(run.outcome) : to_string(probed.judgement);
+  return fail(ec::invalid_config,
+              path + ": " + kind + ": " + run.reason + "; allowed: a problem that can be judged (--accept claimed "
+                                                       "races it by the candidates' own word)");
+}
+
+}  // namespace regatta::cli
