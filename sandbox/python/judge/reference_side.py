@@ -205,6 +205,8 @@ class Reference:
         draws.seed_all(self.torch, 2)
         before = self.drawn()
         first = self.call(model, modules.fresh(self.torch, inputs))
+        self.needed = max(self.needed, self.bytes_in(inputs, modules.state_of(self.torch, model), first))
+        self.refuse_large(self.needed)
         if all(self.torch.equal(x, y) for x, y in zip(before, self.drawn())):
             return True
         draws.seed_all(self.torch, 3)
@@ -252,8 +254,7 @@ class Reference:
         inputs = self.inputs_of(question["input_seed"], style)
         model = self.model_of(seed, is_affine)
         parameters = modules.digests(self.codec, modules.state_of(self.torch, model))
-        needs = max(self.needed, self.bytes_in(inputs, modules.state_of(self.torch, model)))
-        wants_exact = self.torch is not None and EXACT_FACTOR * needs <= self.options.limit
+        wants_exact = self.torch is not None and EXACT_FACTOR * self.needed <= self.options.limit
         twin = self.twin_of(model, seed, is_affine) if wants_exact else None
         used = modules.fresh(self.torch, inputs)
         outputs = self.call(model, used)
