@@ -23,7 +23,7 @@ python3 scripts/check_floors.py build/ci
 ctest --preset ci
 
 # Sanitizers where bytes of outsiders are parsed and rules decide; `make asan` and `make tsan` take more.
-sanitized="messages_test sandbox_test text_test llm_test race_actors_test"
+sanitized="messages_test sandbox_test judge_test text_test llm_test race_actors_test"
 threaded="sandbox_lifetime_test"
 one_of() { echo "^($(echo "$*" | tr ' ' '|'))$"; }
 

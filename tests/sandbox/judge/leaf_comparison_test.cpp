@@ -7,7 +7,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 using namespace regatta::judge;
@@ -26,6 +28,10 @@ void append(std::vector<std::byte>& out, T x) {
 
 /// The pattern whose value is nearest; types of up to 16 bits are small enough to look at all.
 std::uint16_t nearest_pattern(element_type type, double wanted) {
+  static std::map<std::pair<element_type, double>, std::uint16_t> known;
+  if (const auto found = known.find({type, wanted}); !std::isnan(wanted) && found != known.end()) {
+    return found->second;
+  }
   const unsigned count = element_size(type) == 1 ? 256 : 65536;
   std::uint16_t best = 0;
   double distance = endless;
@@ -42,6 +48,9 @@ std::uint16_t nearest_pattern(element_type type, double wanted) {
     if (is_same) {
       break;
     }
+  }
+  if (!std::isnan(wanted)) {
+    known[{type, wanted}] = best;
   }
   return best;
 }

@@ -1,75 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sandbox/judge/session.hpp"
-#include "tests/sandbox/judge/toy_sides.hpp"
-
-#include <boost/test/unit_test.hpp>
-
-#include <algorithm>
-#include <string>
-#include <vector>
+#include "tests/sandbox/judge/judged.hpp"
 
 using namespace regatta::judge;
-using regatta::to_string;
 using namespace regatta::judge::testing;
-using std::chrono::milliseconds;
-
-namespace {
-
-using answering = std::function<message(const message&)>;
-using script = std::function<void(script_pipes&)>;
-
-judge_request request_of(unsigned trials = 4) {
-  judge_request out;
-  out.trials = trials;
-  out.question_timeout = out.hello_timeout = milliseconds{10'000};
-  out.body_limit = 1 << 20;
-  return out;
-}
-
-judge_verdict judged(const script& reference, const script& candidate, const judge_request& request = request_of()) {
-  scripted_side a{reference}, b{candidate};
-  auto from_reference = a.open(side::reference, request.body_limit);
-  auto from_candidate = b.open(side::candidate, request.body_limit);
-  return judge_candidate(request, from_reference, from_candidate);
-}
-
-judge_verdict judged(const answering& candidate, const judge_request& request = request_of()) {
-  return judged(says(reference_hello_message(), toy_reference), says(candidate_hello_message(), candidate), request);
-}
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-bool has_mark(const judge_verdict& x, const std::string& mark) {
-  return std::find(x.marks.begin(), x.marks.end(), mark) != x.marks.end();
-}
-
-/// The honest answer with something done to its numbers.
-answering with_outputs(std::function<void(std::vector<float>&)> change) {
-  return [change](const message& question) {
-    const auto weights = asked_weights_of(question);
-    auto out = toy_forward(asked_inputs_of(question), weights);
-    change(out);
-    return candidate_answer_message(question, out, weights);
-  };
-}
-
-/// The honest answer with something done to its head or body.
-answering with_message(std::function<void(message&)> change) {
-  return [change](const message& question) {
-    auto out = toy_candidate(question);
-    change(out);
-    return out;
-  };
-}
-
-void check_ends(const judge_verdict& got, ending wanted, std::string_view reason) {
-  BOOST_TEST(to_string(got.judgement) == to_string(wanted), got.reason);
-  BOOST_TEST(has(got.reason, reason), got.reason);
-}
-
-}  // namespace
+using regatta::to_string;
 
 BOOST_AUTO_TEST_SUITE(session_test)
 
@@ -179,78 +113,6 @@ BOOST_AUTO_TEST_CASE(weights_without_a_place_are_a_mismatch_that_names_them) {
   BOOST_TEST(has(got.feedback, "could not be put in place: no place for bias"), got.feedback);
 }
 
-BOOST_AUTO_TEST_CASE(what_a_candidate_says_of_its_failure_is_passed_on) {
-  for (const char* name : {"raised", "contract_violation", "compile_failed"}) {
-    const auto got = judged([&](const message& x) { return failed_message(x, name, "ZeroDivisionError: oh"); });
-    BOOST_TEST(to_string(got.judgement) == name);
-    BOOST_TEST(got.reason == "ZeroDivisionError: oh");
-    BOOST_TEST(has(got.feedback, "Traceback: ZeroDivisionError"), got.feedback);
-    BOOST_TEST(got.is_reference_usable);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(a_candidate_cannot_call_the_problem_bad) {
-  for (const char* name : {"correct", "problem_failed", "not_judgeable", "weak_oracle", "too_large", "sandbox_failed", ""}) {
-    const auto got = judged([&](const message& x) { return failed_message(x, name, "reason"); });
-    BOOST_TEST(to_string(got.judgement) == "contract_violation");
-  }
-}
-
-BOOST_AUTO_TEST_CASE(a_candidate_that_does_not_load_ends_so) {
-  const auto got = judged(says(reference_hello_message(), toy_reference), [](script_pipes& pipes) {
-    pipes.send(failed_message({{}, {}}, "compile_failed", "SyntaxError: line 3"));
-  });
-  check_ends(got, ending::compile_failed, "SyntaxError: line 3");
-}
-
-BOOST_AUTO_TEST_CASE(a_candidate_that_ends_or_is_silent_is_told_apart) {
-  const script reference = says(reference_hello_message(), toy_reference);
-  auto impatient = request_of();
-  impatient.question_timeout = impatient.hello_timeout = milliseconds{150};
-  check_ends(judged(reference, [](script_pipes&) {}), ending::candidate_gone, "candidate side ended");
-  check_ends(judged(reference, [](script_pipes& x) { x.send(candidate_hello_message()); }), ending::candidate_gone, "");
-  check_ends(judged(reference, [](script_pipes& x) { x.stay_silent(); }, impatient), ending::timed_out, "candidate");
-  const auto got = judged(reference, [](script_pipes& x) {
-    x.send(candidate_hello_message());
-    x.stay_silent();
-  }, impatient);
-  check_ends(got, ending::timed_out, "candidate side was silent for 150 ms");
-  BOOST_TEST(got.is_reference_usable);
-}
-
-BOOST_AUTO_TEST_CASE(a_reference_that_ends_or_is_silent_is_not_the_candidates_fault) {
-  const script candidate = says(candidate_hello_message(), toy_candidate);
-  auto impatient = request_of();
-  impatient.question_timeout = impatient.hello_timeout = milliseconds{150};
-  const auto gone = judged([](script_pipes& x) { x.send(reference_hello_message()); }, candidate);
-  check_ends(gone, ending::reference_gone, "");
-  BOOST_TEST(!gone.is_reference_usable);
-  const auto silent = judged([](script_pipes& x) { x.stay_silent(); }, candidate, impatient);
-  check_ends(silent, ending::timed_out, "reference");
-  BOOST_TEST(!silent.is_reference_usable);
-  const auto half = judged([](script_pipes& x) {
-    message question;
-    x.send(reference_hello_message());
-    x.read_question(question);
-    const auto bytes = frame_of(toy_reference(question));
-    x.send(std::string_view{bytes}.substr(0, bytes.size() - 8));
-    x.stay_silent();
-  }, candidate, impatient);
-  check_ends(half, ending::timed_out, "reference");
-}
-
-BOOST_AUTO_TEST_CASE(a_reference_says_why_it_cannot) {
-  for (const char* name : {"problem_failed", "not_judgeable", "too_large"}) {
-    const auto got = judged([&](script_pipes& x) { x.send(failed_message({{}, {}}, name, "why")); },
-                            says(candidate_hello_message(), toy_candidate));
-    BOOST_TEST(to_string(got.judgement) == name);
-    BOOST_TEST(got.reason == "why");
-  }
-  const auto got = judged(says(reference_hello_message(), [](const message& x) { return failed_message(x, "correct", "y"); }),
-                          says(candidate_hello_message(), toy_candidate));
-  check_ends(got, ending::problem_failed, "y");
-}
-
 BOOST_AUTO_TEST_CASE(a_problem_that_only_stands_its_defaults_is_judged_by_them) {
   const auto reference = [](const message& x) {
     return x.head.at("style") == "plain" ? toy_reference(x) : failed_message(x, "problem_failed", "assert");
@@ -259,56 +121,6 @@ BOOST_AUTO_TEST_CASE(a_problem_that_only_stands_its_defaults_is_judged_by_them) 
   check_ends(got, ending::correct, "");
   BOOST_TEST(has_mark(got, "no_affine_trial"));
   BOOST_TEST(got.trials.size() == 4U);
-}
-
-BOOST_AUTO_TEST_CASE(answers_that_are_none_are_contract_violations) {
-  const std::vector<std::pair<std::function<void(message&)>, std::string>> table{
-      {[](message& x) { x.head["id"] = 1; }, "another question"},
-      {[](message& x) { x.head.erase("id"); }, "another question"},
-      {[](message& x) { x.head["op"] = "hello"; }, "op hello"},
-      {[](message& x) { x.head.erase("outputs"); }, "no outputs"},
-      {[](message& x) { x.head["outputs"] = 5; }, "no object"},
-      {[](message& x) { x.head.erase("parameters"); }, "no parameters"},
-      {[](message& x) { x.head["parameters"] = json::array({1}); }, "no object"},
-      {[](message& x) { x.head["inputs_after"] = json::array({json::array({9, tensor_node("float32", {1}, 4)})}); },
-       "inputs_after"},
-      {[](message& x) { x.head["inputs_after"] = json::array({json::array({-2, tensor_node("float32", {1}, 4)})}); },
-       "inputs_after"},
-      {[](message& x) { x.head["inputs_after"] = 3; }, "inputs_after"},
-      {[](message& x) { x.head["function"] = 3; }, "no object"},
-      {[](message& x) { x.body += "more"; }, "a body of 124 bytes where the head names 120"},
-      {[](message& x) { x.body.clear(); }, "a body of 0 bytes"},
-      {[](message& x) { x.body.resize((1 << 20) + 1); }, "the limit is 1048576"},
-      {[](message& x) { x.head = json::array(); }, "no JSON object"},
-      {[](message& x) { x.head = {{"op", "failed"}, {"id", x.head["id"]}, {"judgement", "raised"}, {"reason", "r"}}; },
-       "a body beside"},
-  };
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    const auto got = judged(with_message(table[i].first));
-    BOOST_TEST_CONTEXT("row " << i) {
-      check_ends(got, ending::contract_violation, table[i].second);
-      BOOST_TEST(got.is_reference_usable);
-    }
-  }
-}
-
-BOOST_AUTO_TEST_CASE(the_same_from_a_reference_is_the_problems_fault) {
-  const auto got = judged(says(reference_hello_message(),
-                               [](const message& x) {
-                                 auto out = toy_reference(x);
-                                 out.head["exact"] = tensor_node("float32", {toy_rows, toy_columns}, 120);
-                                 return out;
-                               }),
-                          says(candidate_hello_message(), toy_candidate));
-  check_ends(got, ending::problem_failed, "exact outputs");
-  const auto unknown = judged(says(reference_hello_message(),
-                                   [](const message& x) {
-                                     auto out = toy_reference(x);
-                                     out.head["outputs"] = {{"t", "unknown"}, {"v", "Thing"}};
-                                     return out;
-                                   }),
-                              says(candidate_hello_message(), toy_candidate));
-  check_ends(unknown, ending::not_judgeable, "object of type Thing");
 }
 
 BOOST_AUTO_TEST_CASE(inputs_after_the_call_go_by_the_reference) {
@@ -380,22 +192,6 @@ BOOST_AUTO_TEST_CASE(evidence_once_missing_is_missing) {
     return out;
   });
   BOOST_TEST(got.kernel_evidence == "absent");
-}
-
-BOOST_AUTO_TEST_CASE(a_reference_serves_one_candidate_after_another) {
-  scripted_side reference{says(reference_hello_message(), toy_reference)};
-  auto warm = request_of();
-  for (const auto& candidate : std::vector<answering>{
-           toy_candidate, with_outputs([](auto& x) { x[0] += 1; }),
-           with_message([](message& x) { x.head["outputs"] = 1; }), toy_candidate}) {
-    scripted_side side_of_candidate{says(candidate_hello_message(), candidate)};
-    auto from_reference = reference.open(side::reference, warm.body_limit);
-    auto from_candidate = side_of_candidate.open(side::candidate, warm.body_limit);
-    const auto got = judge_candidate(warm, from_reference, from_candidate);
-    BOOST_TEST(got.is_reference_usable);
-    BOOST_TEST(got.reference.torch == "2.13.0");
-    warm.is_reference_warm = true;
-  }
 }
 
 BOOST_AUTO_TEST_CASE(tolerances_can_be_set) {
