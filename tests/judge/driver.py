@@ -194,22 +194,25 @@ def attach(head, body):
         node["data"] = body[at:at + node["bytes"]]
         at += node["bytes"]
 
-    if head["op"] == "parameters":
-        for node in tensor_nodes(head["tree"]):
+    if head["op"] in ("parameters", "hello"):
+        for node in tensor_nodes(head.get("tree") or head.get("init_args")):
             take(node)
     if head["op"] != "answer":
         return at
     for node in tensor_nodes(head.get("inputs")):
         take(node)
-    exacts = tensor_nodes(head.get("exact"))
-    for number, node in enumerate(tensor_nodes(head["outputs"])):
-        if not exacts:
-            take(node)
+    leaves = leaf_nodes(head["outputs"])
+    exacts = leaf_nodes(head["exact"]) if head.get("exact") else [{"t": "none"}] * len(leaves)
+    assert len(leaves) == len(exacts)
+    for node, exact in zip(leaves, exacts):
+        if exact["t"] != "tensor":
+            for one in tensor_nodes(node):
+                take(one)
             continue
-        node["data"], exacts[number]["data"] = b"", b""
+        node["data"], exact["data"] = b"", b""
         for first in range(0, count_of(node), PIECE):
             elements = min(PIECE, count_of(node) - first)
-            for twin in (node, exacts[number]):
+            for twin in (node, exact):
                 size = elements * WIDTH[twin["dtype"]]
                 twin["data"] += body[at:at + size]
                 at += size

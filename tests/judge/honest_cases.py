@@ -295,6 +295,10 @@ class Model(nn.Module):
                   "    def forward(self, ids, mask):\n        return self.e(ids) * mask.unsqueeze(-1)\n",
                   "torch.randint(0, 9, (7,)), torch.rand(7) > 0.5", "9", styles=("plain", "zeros", "constant", "scaled+affine"))
 
+    def test_tensors_as_constructor_arguments(self):
+        self.same("class Model(nn.Module):\n    def __init__(self, w, also):\n        super().__init__()\n        self.register_buffer('w', w)\n        w.add_(1)\n"
+                  "        self.also = also['t'][0]\n\n    def forward(self, x):\n        return x * self.w + self.also\n", init="torch.arange(6.0), {'t': [torch.ones(1)]}")
+
     def test_nested_inputs(self):
         self.outputs("return pair[0] + d['k'][0]", "return d['k'][0] + pair[0]", "pair, d", "(torch.randn(3), None), {'k': [torch.randn(3)]}")
 

@@ -42,6 +42,13 @@ class Reference(unittest.TestCase):
         self.assertEqual(hello["inputs"]["v"][2]["v"][0]["dtype"], "int64")
         self.assertEqual(hello["init_args"], {"t": "list", "v": []})
 
+    def test_hello_again_for_a_new_comparator(self):
+        side, hello = self.opened(problem("class Model(nn.Module):\n    def __init__(self, w):\n        super().__init__()\n        self.w = w\n\n"
+                                          "    def forward(self, x):\n        return x * self.w\n", init="torch.arange(6.0)"))
+        self.assertEqual(driver.numbers(hello["init_args"]["v"][0]), [0, 1, 2, 3, 4, 5])
+        self.assertEqual(side.ask({"op": "hello"}), hello)
+        self.assertEqual(driver.ask_reference(side)["op"], "answer")
+
     def test_same_seeds_same_answer(self):
         side, _ = self.opened(problem(HELD, "torch.randn(5, 4)"))
         first, other = driver.ask_reference(side, 1, 5, 6), driver.ask_reference(side, 2, 7, 6)

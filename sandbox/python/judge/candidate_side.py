@@ -20,11 +20,10 @@ import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
 from evidence import DRY_LAUNCHES, Launches, TooManyLaunches  # noqa: E402
-from loading import Failure, imports, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
+from loading import Failure, forget_our_folder, imports, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
 from tree import Decoder, Encoder, TreeError, leaves_of, rebuilt  # noqa: E402
 
-OWN_MODULES = ("draws", "evidence", "frames", "loading", "modules", "tensors", "tree")
 # Stage -> (class, function) that must be defined; messages/ and prompts/*/must_define.txt say the same.
 CONTRACTS = {"kernel": ("ModelNew", "kernel_function"), "compose": ("ModelNew", "kernel_function"), "extract": ("Model", "")}
 BUILD_ERRORS = ("Error building extension", "Error compiling objects", "Ninja is required")
@@ -79,9 +78,7 @@ class Candidate:
             self.take_torch()
         if imports(source, b"triton"):
             self.watch_triton()
-        sys.path.pop(0)
-        for name in OWN_MODULES:  # a candidate's own `import tree` means another one
-            sys.modules.pop(name, None)
+        forget_our_folder()
         self.module = load(self.path, "candidate")
         self.check_contract()
 

@@ -45,6 +45,15 @@ def imports(source, name):
     return re.search(rb"^\s*(import|from)\b[^#\n]*\b" + name + rb"\b", source, re.MULTILINE) is not None
 
 
+def forget_our_folder():
+    """A file's own `import tree` means another one than ours, and what lies beside it is not for it."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [x for x in sys.path if os.path.abspath(x) != folder]
+    for name, module in list(sys.modules.items()):
+        if name != "__main__" and os.path.dirname(getattr(module, "__file__", None) or "") == folder:
+            del sys.modules[name]
+
+
 def prepare_numpy(source):
     """It loads its generator at the first use, which would be after we seeded it."""
     if imports(source, b"numpy"):

@@ -20,7 +20,7 @@ import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
 import sizes  # noqa: E402
-from loading import Failure, imports, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
+from loading import Failure, forget_our_folder, imports, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
 from tree import PIECE, Encoder, TreeError, leaves_of, rebuilt, skeleton  # noqa: E402
 
@@ -60,6 +60,7 @@ class Reference:
         prepare_numpy(self.source)
         if imports(self.source, b"torch"):
             self.take_torch()
+        forget_our_folder()
         self.module = load(self.path, "problem")
         if self.torch is None and "torch" in sys.modules:
             self.take_torch()
@@ -214,7 +215,7 @@ class Reference:
         return not modules.changed_leaves(self.codec, first, second)
 
     def exact_of(self, model, inputs, outputs):
-        """The same in float64, or None. Leaves that are not floating are eager's own: an index has no float64."""
+        """The same in float64, or None; None, too, for tensors that are not floating: an index has no float64."""
         torch = self.torch
         narrow = [x for x in leaves_of([inputs, outputs]) if isinstance(x, torch.Tensor) and x.dtype != torch.float64 and
                   x.dtype != torch.complex128 and (x.is_floating_point() or x.is_complex())]
@@ -244,7 +245,8 @@ class Reference:
                 return None
             if is_real:
                 x = x.detach().to(torch.complex128 if y.is_complex() else torch.float64)
-            exact.append(x if is_real or isinstance(y, float) and isinstance(x, float) else y)
+            is_float = is_real or isinstance(y, float) and isinstance(x, float)
+            exact.append(x if is_float else None if isinstance(y, torch.Tensor) else y)
         following = iter(exact)
         return rebuilt(outputs, lambda leaf: next(following))
 
@@ -278,17 +280,16 @@ class Reference:
     def answer(self, number, inputs, outputs, changed, parameters, exact):
         first, eager, last = Encoder(self.codec), Encoder(self.codec), Encoder(self.codec)
         head = {"op": "answer", "id": number, "inputs": first.node(inputs), "outputs": eager.node(outputs)}
-        twins = []
-        head["exact"] = None
-        if exact is not None:
-            encoder = Encoder(self.codec)
-            head["exact"], twins = encoder.node(self.host(exact)), encoder.tensors
+        second = Encoder(self.codec)
+        head["exact"] = None if exact is None else second.node(self.host(exact))
         head["inputs_after"] = [[leaf, last.node(value)] for leaf, value in changed]
         head["parameters"] = parameters
         parts = [self.codec.buffers(x) for x in first.tensors]
-        parts += [self.interleaved(x, twins[i] if twins else None) for i, x in enumerate(eager.tensors)]
+        twins = iter(second.tensors)
+        parts += [self.interleaved(x, next(twins) if exact is not None and self.codec.is_inexact(x) else None)
+                  for x in eager.tensors]
         parts += [self.codec.buffers(x) for x in last.tensors]
-        total = sum([self.codec.bytes_of(x) for x in first.tensors + eager.tensors + twins + last.tensors])
+        total = sum([self.codec.bytes_of(x) for x in first.tensors + eager.tensors + second.tensors + last.tensors])
         return head, total, (piece for part in parts for piece in part)
 
     def interleaved(self, eager, exact):
@@ -303,19 +304,25 @@ class Reference:
         _, is_affine = draws.split(question["style"])
         encoder = Encoder(self.codec)
         tree = encoder.node(dict(modules.state_of(self.torch, self.model_of(question["init_seed"], is_affine))))
-        total = sum([self.codec.bytes_of(x) for x in encoder.tensors])
-        return {"op": "parameters", "id": question["id"], "tree": tree}, total, (
-            piece for x in encoder.tensors for piece in self.codec.buffers(x))
+        return self.framed({"op": "parameters", "id": question["id"], "tree": tree}, encoder.tensors)
 
     def hello(self):
         shapes = self.shapes if self.torch is not None else self.inputs_of(1, "plain")
-        return {"op": "hello", "side": "reference", "python": platform.python_version(),
+        arguments = Encoder(self.codec)
+        head = {"op": "hello", "side": "reference", "python": platform.python_version(),
                 "torch": str(self.torch.__version__).split("+")[0] if self.torch else "", "device": self.options.device,
-                "mode": self.mode, "init_args": Encoder(self.codec).node(self.init_args),
+                "mode": self.mode, "init_args": arguments.node(self.init_args),
                 "inputs": Encoder(self.shape_codec).node(shapes), "is_random": self.is_random,
                 "problem_sha256": hashlib.sha256(self.source).hexdigest()}
+        return self.framed(head, arguments.tensors)
+
+    def framed(self, head, tensors):
+        return head, sum([self.codec.bytes_of(x) for x in tensors]), (
+            piece for x in tensors for piece in self.codec.buffers(x))
 
     def answered(self, question):
+        if question["op"] == "hello":
+            return self.hello()
         if question["op"] == "parameters":
             return self.parameters(question)
         return self.ask(question)
@@ -330,7 +337,7 @@ def main():
     except BaseException as error:
         channel.send(failure_of(error, options.problem).head())
         frames.leave()
-    channel.send(hello)
+    channel.send(*hello)
     while True:
         question = channel.receive()
         if question is None:

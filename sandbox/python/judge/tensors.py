@@ -33,6 +33,9 @@ class Tensors:
     def is_tensor(self, value):
         return isinstance(value, self.Tensor)
 
+    def is_inexact(self, raw):
+        return self._is_floating_point(raw) or self._is_complex(raw)
+
     def describe(self, value):
         with self.no_overrides():
             kind = type(value).__name__
