@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ public:
     signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
     // Without a pid namespace a killed pid 1 would leave its tree to the host's init.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    // A stopped one would never see that the runner is gone. Not SIGKILL: there are cgroups to remove, and the kernel
+    // sends it also when only the thread that started us ends.
+    ::prctl(PR_SET_PDEATHSIG, SIGCONT);
     ::prctl(PR_SET_DUMPABLE, 0);
     if (!signals_ || !make_pipe(alive_, alive_writer_) || filter_.empty()) {
       return false;
@@ -59,9 +63,13 @@ public:
     }
   }
 
-  /// Runs end by themselves: their sockets to the runner and the pipe from us hang up.
+  /// Runs end by themselves: their sockets to the runner and the pipe from us hang up. One that was stopped sees that
+  /// only once it goes on.
   void wait_for_runs() {
     alive_writer_.reset();
+    for (const auto pid : running_) {
+      ::kill(pid, SIGCONT);
+    }
     while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
     }
   }
@@ -71,7 +79,8 @@ private:
     signalfd_siginfo info{};
     while (::read(signals_.get(), &info, sizeof info) > 0) {
     }
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    for (pid_t pid = 0; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;) {
+      running_.erase(pid);
     }
   }
 
@@ -93,6 +102,9 @@ private:
     const auto pid = linux_api::clone_process(request.clone_flags, cgroup, pidfd, joined);
     if (pid == 0) {
       become_init(descriptors, fixed_descriptors + request.has_cgroup);
+    }
+    if (pid > 0) {
+      running_.insert(pid);
     }
     launch_reply reply;
     reply.run = request.run;
@@ -126,6 +138,7 @@ private:
   unique_fd signals_;
   /// Every run's pid 1 holds the read end; only we hold the other.
   unique_fd alive_, alive_writer_;
+  std::set<pid_t> running_;  ///< Not reaped, so no number is anybody else's.
 };
 
 }  // namespace

@@ -225,43 +225,6 @@ BOOST_AUTO_TEST_CASE(a_forker_that_was_stopped_does_not_hold_up_the_end) {
   BOOST_TEST(::kill(forker, 0) != 0, "it is gone, and reaped");
 }
 
-BOOST_AUTO_TEST_CASE(kill_9_of_the_program_leaves_nothing_alive) {
-  const leaves_nothing guard;
-  // A program that holds a runner: ourselves, forked before any thread exists here.
-  int ready[2];
-  BOOST_REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
-  const auto pid = ::fork();
-  if (pid == 0) {
-    std::string error;
-    const auto sandbox = runner::open(config_for_level(), host().facts, error);
-    if (!sandbox) {
-      ::_exit(1);
-    }
-    sandbox->start(python_spec(stubborn_family), [](run_result) {});
-    // In a child of the test program a failed check would be told by nobody; the parent looks again.
-    for (int i = 0; i < 1000 && survivors().size() < 2; ++i) {
-      ::usleep(5'000);  // nobody tells when the candidate has forked
-    }
-    [[maybe_unused]] const auto written = ::write(ready[1], "x", 1);
-    ::pause();
-    ::_exit(0);
-  }
-  ::close(ready[1]);
-  char byte = 0;
-  BOOST_REQUIRE(::read(ready[0], &byte, 1) == 1);
-  ::close(ready[0]);
-  ::kill(pid, SIGKILL);
-  ::waitpid(pid, nullptr, 0);
-  BOOST_TEST(are_all_gone());
-  // The forker outlives its runner for the moment that it takes to remove the cgroups.
-  bool are_groups_gone = false;
-  for (int i = 0; i < 500 && !are_groups_gone; ++i) {
-    are_groups_gone = cgroups_of(pid).empty();
-    ::usleep(10'000);  // the forker is nobody's child any more, so its end is not told
-  }
-  BOOST_TEST(are_groups_gone);
-}
-
 BOOST_AUTO_TEST_CASE(the_done_callback_may_start_the_next_run) {
   const auto sandbox = open_runner();
   std::promise<int> finished;
