@@ -23,15 +23,15 @@ std::uint64_t regatta::judge::draw_seed() {
 
 namespace {
 
-constexpr std::string_view reference_hello =
+constexpr std::string_view reference_hello_head =
     R"({"op":"hello","side":"reference","python":"3","torch":"2","device":"cpu","mode":"eval","init_args":{"t":"list","v":[]},)"
     R"("inputs":{"t":"list","v":[{"t":"tensor","dtype":"float32","shape":[2],"bytes":8}]},"is_random":false})";
-constexpr std::string_view reference_answer =
+constexpr std::string_view reference_answer_head =
     R"({"op":"answer","id":1,"inputs":{"t":"list","v":[{"t":"tensor","dtype":"float32","shape":[2],"bytes":8}]},)"
     R"("outputs":{"t":"tuple","v":[{"t":"tensor","dtype":"float32","shape":[2,3],"bytes":24},{"t":"int","v":"7"}]},)"
     R"("exact":{"t":"tuple","v":[{"t":"tensor","dtype":"float64","shape":[2,3],"bytes":48},{"t":"none"}]},)"
     R"("inputs_after":[[0,{"t":"tensor","dtype":"float32","shape":[2],"bytes":8}]],"parameters":[]})";
-constexpr std::string_view candidate_hello =
+constexpr std::string_view candidate_hello_head =
     R"({"op":"hello","side":"candidate","python":"3","torch":"2","device":"cpu","defines":["ModelNew"]})";
 
 /// Inputs, then eager, exact, inputs after.
@@ -114,15 +114,15 @@ void check_verdict(const judge_verdict& x) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto body = reference_body();
-  static const auto answer = frame_of(reference_answer, body);
-  static const auto reference_says = frame_of(reference_hello, "") + answer + answer + answer + answer;
+  static const auto answer = frame_of(reference_answer_head, body);
+  static const auto reference_says = frame_of(reference_hello_head, "") + answer + answer + answer + answer;
   const auto bytes = regatta::fuzz::text_of(data, size);
   if (bytes.empty()) {
     return 0;
   }
   const auto rest = bytes.substr(1);
   const said_already reference{reference_says};
-  const said_already candidate{bytes.front() == 'r' ? std::string{rest} : frame_of(candidate_hello, "") + frames_of(rest)};
+  const said_already candidate{bytes.front() == 'r' ? std::string{rest} : frame_of(candidate_hello_head, "") + frames_of(rest)};
   judge_request request;
   request.trials = 2;
   request.body_limit = 1 << 16;
