@@ -303,11 +303,11 @@ class Verdict:
 
 
 def judged(problem, text, stage="kernel", styles=("plain", "plain+affine", "plain"), name="candidate_main.py", options=(),
-           **sides):
+           is_cold=False):
     """Asks both sides as docs/judge.md says, with the reference's parameters where the seeds' do not do."""
     verdict = Verdict()
-    with Folder() as apart, Folder() as folder, reference(apart.file("problem.py", problem), *options) as ref, \
-            candidate(folder.file(name, text), stage, **sides) as cand:
+    with Folder() as apart, Folder() as folder, reference(apart.file("problem.py", problem), *options, is_cold=is_cold) as ref, \
+            candidate(folder.file(name, text), stage, is_cold=is_cold) as cand:
         hello = ref.hear()
         assert hello["op"] == "hello", hello
         verdict.hello = cand.hear()

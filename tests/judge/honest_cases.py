@@ -330,5 +330,7 @@ class Model(nn.Module):
         text = "class %s:\n    def __init__(self, n):\n        self.n = n\n\n    def __call__(self, values):\n        values.append(1)\n" \
                "        return {'s': sum(values) * self.n}\n"
         ends = "\ndef get_inputs():\n    return [[1.0, 2.5]]\n\ndef get_init_inputs():\n    return [3]\n"
-        verdict = self.accepted(text % "Model" + ends, text % "ModelNew" + "\ndef kernel_function(values, n):\n    values.append(1)\n    return {'s': sum(values) * n}\n")
+        verdict = self.accepted(text % "Model" + ends, text % "ModelNew" + "\ndef kernel_function(values, n):\n    values.append(1)\n    return {'s': sum(values) * n}\n",
+                                is_cold=True)
+        self.assertEqual(verdict.hello["torch"], "")
         self.assertEqual(verdict.answers[0]["kernel_evidence"], "not_looked")
