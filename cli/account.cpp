@@ -177,9 +177,10 @@ std::string winner_block(const race_record& record) {
       "Winner     " + race.winner.text + ", round " + std::to_string(race.winner_round) + ": " + race.standing + "\n";
   for (const auto& x : record.evaluations) {
     if (x.worker == race.winner && x.round == race.winner_round && x.is_accepted) {
-      out += "           its own test passed (exit 0 and " +
-             std::string{x.claim == "sentinel" ? "ALL_TESTS_PASSED" : "PASS"} + ") in " + short_time(x.elapsed) +
-             " on engine " + clean_line(x.engine) + "\n";
+      const auto proof = x.judgement == "correct" ? std::string{"the judge found it right"}
+                                                 : "its own test passed (exit 0 and " +
+                                                       std::string{x.claim == "sentinel" ? "ALL_TESTS_PASSED" : "PASS"} + ")";
+      out += "           " + proof + " in " + short_time(x.elapsed) + " on engine " + clean_line(x.engine) + "\n";
       break;
     }
   }

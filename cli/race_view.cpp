@@ -11,7 +11,9 @@ namespace regatta::cli {
 
 std::string verdict_line(const evaluation& x) {
   std::string out = to_string(x.outcome);
-  if (x.claim != claim::none) {
+  if (x.judgement != judgement::not_judged) {
+    out = "judged " + to_string(x.judgement) + (x.claim == claim::none ? "" : ", says PASS");
+  } else if (x.claim != claim::none) {
     out += x.claim == claim::run_tests ? ", says PASS" : ", says ALL_TESTS_PASSED";
   } else if (x.outcome == outcome::exited) {
     out += ", never says PASS";

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whole races that the judge decides: judged.py CASE. Exits 0 if all that is promised held; prints what did not.
+
+    proven     candidates that print PASS and are wrong, or never print it and are right: `verified` takes the right one,
+               `claimed` the first that says so, `both` the one that is and does; the verdict lies beside the candidate
+    refused    a problem that nobody can judge is refused before a model is asked
+    stopped    SIGTERM while three are judged: nothing of any of the three processes is left; then kill -9, the same
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.environ["REGATTA_SOURCE_DIR"]
+REGATTA = os.path.join(os.environ["REGATTA_BIN_DIR"], "regatta")
+PYTHON = os.environ.get("REGATTA_PYTHON", "")
+PROBLEM = """import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, size, scale):
+        super().__init__()
+        self.scale = scale
+        self.weight = torch.nn.Parameter(torch.randn(size))
+
+    def forward(self, x):
+        return torch.sigmoid(x * self.weight) * self.scale
+
+
+def get_inputs():
+    return [torch.randn(5, 7)]
+
+
+def get_init_inputs():
+    return [7, 1.5]
+"""
+CANDIDATE = """import torch
+
+
+def kernel_function(x, weight, scale):
+    return %s
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, size, scale):
+        super().__init__()
+        self.scale = scale
+        self.weight = torch.nn.Parameter(torch.randn(size))
+
+    def forward(self, x):
+        return kernel_function(x, self.weight, self.scale)
+
+
+if __name__ == "__main__":
+    print("%s")
+"""
+WRONG, RIGHT = "torch.tanh(x * weight) * scale", "scale / (1 + torch.exp(-x * weight))"
+failures = []
+
+
+def check(good, what):
+    if not good:
+        failures.append(what)
+
+
+def written(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(text)
+    return path
+
+
+def recording(folder, replies):
+    lines = [{"format": "regatta-recording/1", "workers": 1}]
+    lines += [{"worker": 1, "round": number, "deltas": [f"```python\n{code}```\n"], "finish": "stop"}
+              for number, code in enumerate(replies, 1)]
+    return written(folder, "recording.jsonl", "".join(json.dumps(x) + "\n" for x in lines))
+
+
+def command(folder, problem, replies, *more):
+    return [REGATTA, "race", written(folder, "problem_of_ours.py", problem), "--python", PYTHON, "--device", "cpu", "--state-dir", folder,
+            "--events", "off", "--workers", "1", "--stage", "extract" if "class Model(" in replies[0] else "kernel",
+            "--replay", recording(folder, replies), *more]
+
+
+def race(folder, problem, replies, *more):
+    done = subprocess.run(command(folder, problem, replies, *more), capture_output=True, text=True, timeout=150, cwd=folder, check=False)
+    run = [os.path.join(folder, x) for x in os.listdir(folder) if x.startswith("run_")]
+    summary = json.load(open(os.path.join(run[0], "orchestrator/summary.json"), encoding="utf-8")) if run else {}
+    return done, summary, run[0] if run else ""
+
+
+def proven():
+    replies = [CANDIDATE % (WRONG, "PASS"), CANDIDATE % (RIGHT, "done"), CANDIDATE % (RIGHT + " + 0", "PASS")]
+    for rule, winner, standing in (("verified", 2, "verified"), ("claimed", 1, "claimed, not verified"), ("both", 3, "verified")):
+        with tempfile.TemporaryDirectory() as folder:
+            done, summary, run = race(folder, PROBLEM, replies, "--accept", rule)
+            check(done.returncode == 0, f"{rule}: exit {done.returncode}: {done.stderr[-600:]}")
+            check(summary.get("winner_round") == winner, f"{rule}: won in round {summary.get('winner_round')}, not {winner}")
+            check(summary.get("standing") == standing and f"({standing})" in done.stdout, f"{rule}: {summary.get('standing')}")
+            verdicts = subprocess.run(["find", run, "-name", "verdict.json"], capture_output=True, text=True, check=True).stdout.split()
+            found = [json.load(open(x, encoding="utf-8"))["judgement"] for x in sorted(verdicts, key=lambda x: re.findall(r"iteration_(\d+)", x))]
+            expected = {"verified": ["mismatch", "correct"], "claimed": [], "both": ["mismatch", "correct"]}[rule]
+            check(found == expected, f"{rule}: verdicts {found}, not {expected}")
+            check(rule == "claimed" or "judged" in done.stderr, f"{rule}: the progress does not say what was judged")
+
+
+def refused():
+    kinds = {"noise": PROBLEM.replace("torch.sigmoid(x * self.weight)", "torch.randn_like(x)"),
+             "raises": PROBLEM.replace("return torch.sigmoid", "raise ValueError('no forward')\n        return torch.sigmoid"),
+             "missing": "import no_such_module\n" + PROBLEM}
+    for kind, problem in kinds.items():
+        with tempfile.TemporaryDirectory() as folder:
+            done, summary, _ = race(folder, problem, [CANDIDATE % (RIGHT, "PASS")], "--accept", "verified")
+            check(done.returncode == 2, f"{kind}: exit {done.returncode}: {done.stderr[-400:]}")
+            check("problem_of_ours.py" in done.stderr and "--accept claimed" in done.stderr, f"{kind}: {done.stderr[-400:]}")
+            check(not summary, f"{kind}: it raced")
+
+
+# As the node starts them, in the sandbox: by the names in their run's folder.
+OURS = re.compile(rb"\0candidate_side\.py\0|\0reference_side\.py\0|\0--request\0request\.json\0")
+
+
+def judged_processes(mark):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as cmdline, open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+                text = cmdline.read()
+                if OURS.search(text) and stat.read().rsplit(")", 1)[1].split()[0] != "Z":
+                    found.append((int(pid), text))
+        except OSError:
+            pass
+    return [x for x in found if x[0] not in mark]
+
+
+def stopped():
+    slow = CANDIDATE % ("[__import__('time').sleep(100), x][1]", "PASS")
+    for end in (signal.SIGTERM, signal.SIGKILL):
+        before = {pid for pid, _ in judged_processes(set())}
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.Popen(command(folder, PROBLEM, [slow], "--accept", "verified"), stderr=subprocess.PIPE,
+                                       stdout=subprocess.DEVNULL, text=True, cwd=folder)
+            for line in process.stderr:
+                if "evaluating, cpu" in line:
+                    break
+            give_up = time.monotonic() + 60
+            while len(judged_processes(before)) < 3 and time.monotonic() < give_up:
+                time.sleep(0.05)  # what another process does can only be looked at
+            check(len(judged_processes(before)) >= 3, f"{end.name}: not three at work: {judged_processes(before)}")
+            process.send_signal(end)
+            process.stderr.read()
+            process.wait(timeout=30)
+            give_up = time.monotonic() + 5
+            while judged_processes(before) and time.monotonic() < give_up:
+                time.sleep(0.05)
+            check(not judged_processes(before), f"{end.name}: left: {judged_processes(before)}")
+            check(process.returncode == (5 if end == signal.SIGTERM else -9), f"{end.name}: exit {process.returncode}")
+
+
+def main():
+    case = sys.argv[1]
+    if not PYTHON or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+        print("SKIPPED: REGATTA_PYTHON names no interpreter with torch")
+        sys.exit(1 if "torch" in os.environ.get("REGATTA_REQUIRE", "").split(",") else 0)
+    {"proven": proven, "refused": refused, "stopped": stopped}[case]()
+    print("\n".join(failures) or f"{case}: held")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
