@@ -34,7 +34,7 @@ def commands(way, workers, folder, kernelagent):
     if way == "regatta":
         return [os.path.join(PROGRAMS, "regatta"), "race", PROBLEM, "--workers", str(workers),
                 "--provider", "openai", "--model", "instant", "--slots", str(max(workers, 2)), "--python", PYTHON,
-                "--device", "cpu", "--state-dir", folder, "--events", "off", "--quiet"]
+                "--device", "cpu", "--accept", "claimed", "--state-dir", folder, "--events", "off", "--quiet"]
     if way == "alternative":
         return [PYTHON, os.path.join(ROOT, "bench/process_per_worker.py"), "--workers", str(workers), PROBLEM]
     return [PYTHON, "-m", "Fuser.cli", "run", "--problem", PROBLEM, "--model", "o4-mini", "--workers", str(workers),

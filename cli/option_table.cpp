@@ -41,7 +41,7 @@ constexpr std::array table = {
     option_entry{"workers", "", "race.workers", "", "4", "N", "Race", "How many race", integers(1, max_workers)},
     option_entry{"max-iters", "rounds", "race.max_iters", "", "10", "N", "Race", "Rounds of each worker",
                  integers(1, max_rounds)},
-    option_entry{"accept", "", "race.accept", "", "claimed", "RULE", "Race",
+    option_entry{"accept", "", "race.accept", "", "verified", "RULE", "Race",
                  "Which candidates win: verified (the judge finds them right), claimed (their own test says so) or both", choices("verified, claimed, both")},
     option_entry{"on-duplicate", "", "race.on_duplicate", "", "reprompt", "RULE", "Race",
                  "A worker whose candidate another one had: reprompt or retire", choices("reprompt, retire")},

@@ -90,6 +90,9 @@ BOOST_AUTO_TEST_CASE(a_replayed_race_ends_with_an_account_that_show_repeats) {
   program_run json{folder.path(), {regatta_program(), "show", "latest", "--json"}};
   BOOST_TEST(json.wait() == 0);
   BOOST_TEST(has(json.out(), "\"standing\": \"claimed, not verified\""));
+  program_run far{folder.path(), {regatta_program(), "show", "latest", "--round", "99"}};
+  BOOST_TEST(far.wait() == 2, far.out());
+  BOOST_TEST(has(far.err(), "--round: got 99, allowed: 1 to "), far.err());
   for (const auto* bad : {"run_19990101", "../../etc/passwd", "/etc/passwd", ".", ""}) {
     program_run show{folder.path(), {regatta_program(), "show", bad}};
     BOOST_TEST(show.wait() != 0);
@@ -155,15 +158,18 @@ BOOST_AUTO_TEST_CASE(another_process_can_ask_for_the_status_and_cancel) {
     BOOST_TEST(program.wait() == expected, program.err());
     return program.out() + program.err();
   };
-  BOOST_TEST(has(answer_of({"status"}, 0), "no race is running"));
+  BOOST_TEST(has(answer_of({"status"}, 1), "no store at "));
+  BOOST_TEST(has(answer_of({"list"}, 1), "no store at "));
   program_run program{folder.path(), race({"--workers", "2"}, endless_recording(folder))};
   BOOST_REQUIRE_MESSAGE(program.waits_for("code found"), program.err());
   BOOST_TEST(has(answer_of({"status"}, 0), "moving_average: 2 workers"));
   BOOST_TEST(has(answer_of({"cancel", "run_1999"}, 1), "running: run_"));
   BOOST_TEST(has(answer_of({"cancel", "../x"}, 1), "no running race"));
+  BOOST_TEST(has(answer_of({"cancel", ""}, 2), "RUN: got \"\", allowed: "));
   BOOST_TEST(has(answer_of({"cancel", "latest"}, 0), ": stopping"));
   BOOST_TEST(program.wait(std::chrono::seconds{20}) == 5, program.err());
   BOOST_TEST(has(answer_of({"cancel", "latest"}, 1), "running: none"));
+  BOOST_TEST(has(answer_of({"status"}, 0), "no race is running"));
   BOOST_TEST(fs::is_empty(folder / ".regatta/control"));
 }
 
@@ -293,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_key_is_found_in_no_file_and_no_output) {
                "[providers.gone]\nkind = \"chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n"
                "api_key_env = \"CANARY\"\ntries = 1\n");
   program_run program{folder.path(),
-                      {regatta_program(), "race", source_path("examples/toy/moving_average.py"), "--workers", "2",
+                      {regatta_program(), "race", source_path("examples/toy/moving_average.py"), "--workers", "2", "--accept", "claimed",
                        "--python", "/usr/bin/python3", "--device", "cpu", "-v"},
                       {{"CANARY", key}}};
   BOOST_TEST(program.wait() == 3, program.err());

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 namespace regatta::test {
@@ -20,7 +21,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_exit_2_one_line_and_no_state_folder) {
   const std::vector<std::pair<texts, std::string>> cases = {
       {{"race", problem}, "no model to ask: set OPENAI_API_KEY"},
       {{"race", problem, "--workers", "0", "--replay", toy_recording()}, "--workers: got \"0\", allowed: "},
-      {{"race", problem, "--accept", "verified"}, "--accept: got \"verified\", allowed: claimed"},
+      {{"race", problem, "--accept", "proven"}, "--accept: got \"proven\", allowed: verified, claimed, both"},
       {{"race", problem, "--target-platform", "xpu"}, "--target-platform: got \"xpu\", allowed: cuda"},
       {{"race", "absent.py", "--replay", toy_recording()},
        "absent.py: cannot be read (No such file or directory), allowed: a PyTorch problem"},
@@ -86,6 +87,31 @@ BOOST_AUTO_TEST_CASE(an_event_socket_that_was_asked_for_and_cannot_be_had_is_wro
     BOOST_TEST(has(program.err(), "regatta: --events: "), program.err());
     BOOST_TEST(has(program.err(), endpoint), program.err());
   }
+  const auto absent = folder / "absent/events";
+  program_run program{folder.path(), race({"--events", "ipc://" + absent + "/e.sock"}, toy_recording())};
+  BOOST_TEST(program.wait() == 2, program.err());
+  BOOST_TEST(has(program.err(), "there is no folder \"" + absent + "\""), program.err());
+  BOOST_TEST(!fs::exists(folder / "absent"));
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_store_is_refused_before_a_race_begins_in_it) {
+  const scratch_folder folder;
+  program_run race_first{folder.path(), race({"--quiet"}, toy_recording())};
+  BOOST_TEST_REQUIRE(race_first.wait() == 0, race_first.err());
+  const auto path = folder / ".regatta/regatta.db";
+  {
+    // The first page, with the header and the names of the tables, stays as it is.
+    std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+    file.seekp(5 * 4'096);
+    file << std::string(4 * 4'096, '\xA5');
+  }
+  program_run program{folder.path(), race({"--quiet"}, toy_recording())};
+  BOOST_TEST(program.wait() == 1, program.err());
+  const auto err = program.err();
+  BOOST_TEST(has(err, path + "\" is damaged or no store ("), err);
+  BOOST_TEST(has(err, "move it away, or name another state folder"), err);
+  BOOST_TEST(std::count(err.begin(), err.end(), '\n') == 1, err);
+  BOOST_TEST(program.out() == "");
 }
 
 BOOST_AUTO_TEST_CASE(a_recording_replaces_files_only) {

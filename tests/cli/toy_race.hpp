@@ -17,7 +17,7 @@ inline std::string toy_recording() {
 }
 
 inline texts race(const texts& more, const std::string& recording) {
-  texts out{regatta_program(),  "race",     source_path("examples/toy/moving_average.py"),
+  texts out{regatta_program(), "race", "--accept", "claimed", source_path("examples/toy/moving_average.py"),
             "--replay",         recording,  "--python",
             "/usr/bin/python3", "--device", "cpu"};
   out.insert(out.end(), more.begin(), more.end());

@@ -13,6 +13,9 @@
                open, a reply without code, a shell snippet before the program (docs/field-failures.md: B29, B32, B47, H112,
                H113)
     level      a sandbox weaker than asked for is refused before a model is asked: exit 7
+    secrets    while a race runs, no process of this machine has a key among its arguments, and none but the program itself in
+               its environment: neither candidates nor what runs them nor a `--command` program (G110)
+    leftovers  kill -9 while programs are asked: `gc` removes the folders that they ran in, and none of a live program
     babbler    a program that prints 100 MB for a reply is killed at the cap, asked as often as allowed, and its end is not
                stored
 """
@@ -69,7 +72,8 @@ class Imposter:
 
 
 def command(folder, *more):
-    return [REGATTA, "race", TOY, "--python", PYTHON, "--device", "cpu", "--state-dir", folder, "--events", "off", *more]
+    return [REGATTA, "race", TOY, "--python", PYTHON, "--device", "cpu", "--state-dir", folder, "--events", "off",
+            "--accept", "claimed", *more]
 
 
 def race(folder, *more, environment=None):
@@ -108,6 +112,60 @@ def live():
             check("claimed, not verified" in done.stdout, f"{wire}: the account does not say how much a win means")
             kept = subprocess.run(["grep", "-rl", key, folder], capture_output=True, text=True, check=False).stdout
             check(not kept and key not in done.stdout + done.stderr, f"{wire}: the key is in {kept or 'the output'}")
+
+
+def bytes_of(pid, name):
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as text:
+            return text.read()
+    except OSError:
+        return b""
+
+
+def watch_processes(program, key, before):
+    """Until `program` ends: who has the key where, and how many candidates and others were looked at."""
+    told, looked_at = set(), {"candidates": set(), "others": set(), "own": 0}
+    while program.poll() is None:
+        for pid in set(filter(str.isdigit, os.listdir("/proc"))) - before:
+            arguments, variables = bytes_of(pid, "cmdline"), bytes_of(pid, "environ")
+            try:
+                # A child between fork and exec is the program still.
+                is_own = os.path.samefile(f"/proc/{pid}/exe", REGATTA)
+            except OSError:
+                continue
+            if key in arguments:
+                told.add(f"the arguments of {arguments!r}")
+            if is_own:
+                looked_at["own"] += key in variables
+            elif variables:
+                looked_at["candidates" if b"candidate_main.py" in arguments else "others"].add(pid)
+                if key in variables:
+                    told.add(f"the environment of {arguments!r}")
+        time.sleep(0.005)
+    return told, looked_at
+
+
+def secrets():
+    key = "sk-canary-" + os.urandom(8).hex()
+    talk = "import os, sys, time\nprint(dict(os.environ), sys.argv)\ntime.sleep(1)\n"
+    rules = [{"match": f"ATTEMPT: {k}", "steps": [{"chat": {"text": block(f"{talk}{code}")}}]}
+             for k, code in ((1, "raise SystemExit('mismatch')\n"), (2, "print('PASS')\n"))]
+    with tempfile.TemporaryDirectory() as folder, Imposter(rules) as server:
+        agent = os.path.join(folder, "agent.py")
+        with open(agent, "w", encoding="utf-8") as out:
+            out.write(f"import sys, time\nsys.stdin.read()\ntime.sleep(1)\nprint({block(talk + 'print(chr(80) + chr(65) + 2 * chr(83))')!r})\n")
+        for name, more in (("HTTP", ["--provider", "chat", "--model", "m"]), ("command", ["--command", f"{PYTHON} {agent}"])):
+            before = set(filter(str.isdigit, os.listdir("/proc")))
+            with subprocess.Popen(command(folder, "--workers", "2", "--slots", "2", "--quiet", *more), cwd=folder,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, OPENAI_BASE_URL=server.url, OPENAI_API_KEY=key)) as program:
+                told, looked_at = watch_processes(program, key.encode(), before)
+                check(program.returncode == 0, f"{name}: exit {program.returncode}: {program.stderr.read()[-400:]}")
+            check(not told, f"{name}: the key is in {sorted(told)}")
+            check(looked_at["candidates"] and looked_at["others"] and looked_at["own"], f"{name}: looked at {looked_at}")
+            print(name, {what: len(pids) if isinstance(pids, set) else pids for what, pids in looked_at.items()})
+        kept = subprocess.run(["grep", "-rl", key, folder], capture_output=True, text=True, check=False).stdout
+        check(not kept, f"the key is in {kept}")
 
 
 def cancel():
@@ -243,9 +301,32 @@ def killed():
         check("killed or crashed" in listed(folder), f"a killed race is listed as {listed(folder)!r}")
 
 
+def leftovers():
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as scratch:
+        environment = dict(os.environ, TMPDIR=scratch)
+
+        def folders():
+            return [os.path.join(scratch, x) for x in os.listdir(scratch) if x.startswith("regatta-command-")]
+
+        with subprocess.Popen(command(folder, "--command", "sleep 600", "--workers", "2"), cwd=folder, env=environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
+            until = time.monotonic() + 30
+            while len(folders()) < 2 and time.monotonic() < until:
+                time.sleep(0.05)
+            collect = [REGATTA, "gc", "--state-dir", folder]
+            for path in folders():
+                os.utime(path, (0, 0))
+            told = subprocess.run(collect, capture_output=True, text=True, env=environment, check=False)
+            check("removed 0 races and 0 leftovers" in told.stdout and len(folders()) == 2, f"while it runs: {told}")
+            program.send_signal(signal.SIGKILL)
+        check(len(folders()) == 2, f"left by a killed program: {folders()}")
+        told = subprocess.run(collect, capture_output=True, text=True, env=environment, check=False)
+        check("removed 0 races and 2 leftovers" in told.stdout and not folders(), f"after the kill: {told} {folders()}")
+
+
 if __name__ == "__main__":
     OTHERS.update(candidates_alive())
-    {"live": live, "cancel": cancel, "replays": replays, "killed": killed, "field": field,
-     "level": level, "babbler": babbler}[sys.argv[1]]()
+    {"live": live, "secrets": secrets, "cancel": cancel, "replays": replays, "killed": killed, "field": field,
+     "level": level, "babbler": babbler, "leftovers": leftovers}[sys.argv[1]]()
     print("\n".join(failures) if failures else "all held")
     sys.exit(1 if failures else 0)

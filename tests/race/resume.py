@@ -6,7 +6,8 @@
                has come to its end: no evaluation that was told is lost or run again, no reply that was on disk is asked for
                again, nothing is left over, the winner is the one of a race that nobody killed, the books hold
     refusals   of two processes that resume one run one gets it; a run that is raced, that is won, that nobody knows
-    stopped    a race that was stopped, and one whose rounds were spent, go on
+    stopped    a race that was stopped, and one whose rounds were spent, go on; of two with one race the second hears whose
+               it is
     two        two races in one state folder at once
 """
 import ctypes
@@ -14,6 +15,7 @@ import json
 import os
 import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -98,7 +100,7 @@ class World:
 
     def race(self, *more):
         return self.line("race", TOY, "--provider", "imposter", "--models", "w1,w2,w3,w4", "--workers", str(WORKERS),
-                         "--max-iters", str(ROUNDS), "--device", "cpu", "--budget", str(BUDGET), *more)
+                         "--max-iters", str(ROUNDS), "--device", "cpu", "--accept", "claimed", "--budget", str(BUDGET), *more)
 
     def start(self, line):
         self.told += 1
@@ -371,7 +373,49 @@ def stopped():
         code, told, errors = world.run(world.line("resume", race[:20], "--quiet"))
         check(code == 0 and "worker_02 in round 7" in told, f"exit {code}: {errors[-400:]} {told[-600:]}")
         check(world.calls().get((1, 5)) == 1, "a round that was over was asked for again")
+        claims(world)
         nobody_left(world, "in the end")
+
+
+OWNER = "owner_pid, owner_start_ticks, owner_boot_id, owner_host, owner_heartbeat_us, ended_us, end, reason"
+
+
+def claims(world):
+    """Whoever comes second hears whose the race is, and not which socket is taken; a claim that leads to nothing is undone."""
+    code, _, errors = world.run(world.race("--quiet", "--max-iters", "1"))
+    check(code == 4, f"one round: exit {code}: {errors[-400:]}")
+    race = world.races()[-1]
+    line = [x for x in world.line("resume", race, "--max-iters", "2") if x not in ("--events", "off")]
+    before = world.ask(f"SELECT {OWNER} FROM races WHERE race_id = ?", race)[0]
+    # As if another process had claimed it a moment ago: its first event is not there yet, its socket is.
+    with open("/proc/self/stat", encoding="ascii") as stat:
+        ticks = int(stat.read().rsplit(")", 1)[1].split()[19])
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as boot:
+        mine = (os.getpid(), ticks, boot.read().strip(), socket.gethostname(), time.time_ns() // 1000, None, None, None)
+    folder = os.path.join(world.scratch, "regatta/events")
+    os.makedirs(folder, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as taken:
+        taken.bind(os.path.join(folder, race + ".sock"))
+        taken.listen()
+        own(world, race, mine)
+        code, _, errors = world.run(line)
+        check(code == 1 and f"is run by pid {os.getpid()} on" in errors, f"the second one: exit {code}: {errors[-400:]}")
+        own(world, race, before)
+    os.unlink(os.path.join(folder, race + ".sock"))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        code, _, errors = world.run([*line, "--events", f"tcp://127.0.0.1:{taken.getsockname()[1]}"])
+        check(code == 2 and "--events" in errors, f"a port that is taken: exit {code}: {errors[-400:]}")
+    after = world.ask(f"SELECT {OWNER} FROM races WHERE race_id = ?", race)[0]
+    check(after[5:] == before[5:], f"a claim was not undone: {before} {after}")
+
+
+def own(world, race, values):
+    store = sqlite3.connect(os.path.join(world.state, "regatta.db"), timeout=10)
+    with store:
+        store.execute(f"UPDATE races SET ({OWNER}) = ({', '.join('?' * len(values))}) WHERE race_id = ?", (*values, race))
+    store.close()
 
 
 def two():

@@ -77,7 +77,7 @@ def main():
         problem = os.path.join(folder, "mov\x1b[2Jing\u202e.py")
         with open(TOY, encoding="utf-8") as source, open(problem, "w", encoding="utf-8") as copy:
             copy.write(source.read())
-        race = [REGATTA, "race", problem, "--replay", recording(folder), "--python", PYTHON, "--device", "cpu", "--events", "off",
+        race = [REGATTA, "race", problem, "--replay", recording(folder), "--python", PYTHON, "--device", "cpu", "--events", "off", "--accept", "claimed",
                 "--workers", "2"]
         # The second one shows the live display alone; the last two read the record.
         for more in (race + ["--stream", "all"], race, race + ["--stream", "winner"], [REGATTA, "show", "latest"],
