@@ -5,6 +5,7 @@
     expect: exited_nonzero        passes, exited_nonzero, timed_out, duplicate_of <file stem>,
                                   no_code, syntax_error, no_entry_point, truncated, error
     says: elements beyond         a text that its output must contain (optional)
+    judged: correct               the judge takes it although its own test fails (optional)
     finish: length                why the model stopped; `stop` if not given
     ---
     <the reply, character for character>
@@ -26,6 +27,11 @@ class Reply:
         _, front, self.text = path.read_text(encoding="utf-8").split("---\n", 2)
         self.front = dict(line.split(": ", 1) for line in front.splitlines())
         self.expect, _, self.original = self.front["expect"].partition(" ")
+
+    @property
+    def is_right(self):
+        """As the judge sees it."""
+        return self.expect == "passes" or self.front.get("judged") == "correct"
 
     @property
     def code(self):

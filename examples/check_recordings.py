@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that every reply under candidates/ behaves as its front matter says, by running it.
 
-    examples/check_recordings.py [--python PATH] [--jobs N] [--timeout S] [--gpu] [--quick] [PROBLEM …]
+    examples/check_recordings.py [--python PATH] [--jobs N] [--timeout S] [--gpu] [--quick] [--judge REGATTA] [PROBLEM …]
 
 Runs each program beside its problem, as the evaluator lays them out, but in no sandbox: the programs are our own.
---quick runs only what must pass; --gpu lets Triton compile instead of interpret. Exits 1 if anything differs.
+--quick runs only what must pass; --gpu lets Triton compile instead of interpret. --judge asks `REGATTA verify` about each
+program instead: right are those that pass, or that say `judged: correct`. Exits 1 if anything differs.
 """
 import argparse
 import ast
@@ -34,8 +35,9 @@ def main():
         found = replies(name)
         complaints += check_texts(name, found)
         jobs += [(known[name], x) for x in found if x.expect in RUNS and (x.expect == "passes" or not options.quick)]
+    check = check_verdict if options.judge else check_run
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        complaints += [x for x in pool.map(lambda job: check_run(*job, options), jobs) if x]
+        complaints += [x for x in pool.map(lambda job: check(*job, options), jobs) if x]
     print("\n".join(complaints + [f"{len(jobs)} programs run, {len(complaints)} complaints"]))
     sys.exit(1 if complaints else 0)
 
@@ -47,6 +49,7 @@ def parse():
     parser.add_argument("--timeout", type=float, default=DEFAULT_TIMEOUT_S)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--judge", metavar="REGATTA")
     parser.add_argument("problems", nargs="*")
     return parser.parse_args()
 
@@ -100,6 +103,18 @@ def check_run(problem, reply, options):
     is_pass = done.returncode == 0 and re.search(r"\bPASS\b|ALL_TESTS_PASSED", done.stdout)
     return complaint(problem, reply, "passes" if is_pass else "exited_nonzero" if done.returncode else "exited",
                      done.stdout + done.stderr)
+
+
+def check_verdict(problem, reply, options):
+    with tempfile.TemporaryDirectory() as folder:
+        candidate = pathlib.Path(folder) / "candidate.py"
+        candidate.write_text(reply.code, encoding="utf-8")
+        done = subprocess.run([options.judge, "verify", str(candidate), str(problem), "--python", options.python, "--device",
+                               "any" if options.gpu else "cpu", "--run-timeout-s", str(int(options.timeout))],
+                              capture_output=True, text=True, check=False)
+    if done.returncode == (0 if reply.is_right else 4):
+        return None
+    return f"{problem.stem}/{reply.path.name}: verify exits {done.returncode}\n{(done.stdout + done.stderr)[-2000:]}"
 
 
 def complaint(problem, reply, got, output):

@@ -52,7 +52,7 @@ def entry(problem, reply, is_paced):
     out["finish"] = reply.front.get("finish", "stop")
     out["response_id"] = f"rec_{problem}_{reply.worker}_{reply.round}_{reply.attempt}"
     out["usage"] = {"input_tokens": 2500, "output_tokens": len(reply.text) // CHARACTERS_PER_TOKEN}
-    out["accepted"] = reply.expect == "passes"
+    out["accepted"] = reply.is_right
     return out
 
 
