@@ -2,14 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a race as it happens: watch_events.py ENDPOINT [RACE]. Needs `pip install pyzmq msgpack`; docs/events.md."""
 import sys
-import msgpack
-import zmq
 
+try:
+    import msgpack
+    import zmq
+except ImportError as missing:
+    sys.exit(f"watch_events.py: {missing}: pip install pyzmq msgpack")
+
+if len(sys.argv) < 2:
+    sys.exit("usage: watch_events.py ENDPOINT [RACE]; regatta race -v says the endpoint")
 endpoint, race = sys.argv[1], (sys.argv[2] if len(sys.argv) > 2 else "")
 SHOWN = {"worker_moved": "phase note", "prompt_sent": "prompt_digest", "reply_ended": "outcome error",
          "code_extracted": "result note", "candidate_reserved": "duplicate owner", "round_failed": "why",
          "worker_finished": "end reason", "winner_decided": "round standing", "race_cancelled": "why",
-         "race_ended": "end reason winner", "reply_delta": "text", "worker_started": "node", "runner_up": "round"}
+         "race_ended": "end reason winner", "reply_delta": "text", "worker_started": "node", "runner_up": "round",
+         "race_resumed": "workers replies evaluations"}
 
 socket = zmq.Context().socket(zmq.SUB)
 socket.setsockopt_string(zmq.SUBSCRIBE, f"race.{race}")
