@@ -156,16 +156,32 @@ void file_batch::append(std::string_view path, std::string_view text) {
   }
 }
 
+caf::error file_batch::write(pending_file& file) {
+  const auto path = root_ + "/" + file.path;
+  const auto folder = folder_of(path);
+  const auto put_down = [&] {
+    return file.care == file_care::appended ? append_file(path, file) : replace_file(path, file);
+  };
+  // Looking for its folders takes as long as writing a small file.
+  if (made_.contains(folder)) {
+    auto error = put_down();
+    if (!error) {
+      return error;
+    }
+    made_.erase(folder);
+  }
+  if (auto error = make_folders(folder)) {
+    return error;
+  }
+  made_.insert(folder);
+  return put_down();
+}
+
 caf::error file_batch::flush() {
   caf::error first;
   std::deque<pending_file> failed;
   for (auto& file : std::exchange(pending_, {})) {
-    const auto path = root_ + "/" + file.path;
-    auto error = make_folders(folder_of(path));
-    if (!error) {
-      error = file.care == file_care::appended ? append_file(path, file) : replace_file(path, file);
-    }
-    if (error) {
+    if (auto error = write(file)) {
       first = first ? first : error;
       failed.push_back(std::move(file));
     }

@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace regatta {
@@ -46,10 +47,12 @@ public:
 
 private:
   pending_file* find(std::string_view path);
+  caf::error write(pending_file& file);
 
   std::string root_;
   std::deque<pending_file> pending_;
   std::unordered_map<std::string, std::size_t> index_;  ///< Path -> position in `pending_`.
+  std::unordered_set<std::string> made_;                ///< Folders that are there, unless somebody took them away.
 };
 
 /// One path component out of any text: at most 100 bytes of [A-Za-z0-9._-], no dot in front. A text that had to be

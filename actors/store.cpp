@@ -149,8 +149,7 @@ void answer_questions(store_pointer self) {
   for (std::size_t i = 0; i < count; ++i) {
     asked.push_back(state.questions[i].question);
   }
-  auto answers = state.journal->flush(asked, utc_now_us());
-  state.observe(state.journal->trouble());
+  auto answers = state.journal->write(asked, utc_now_us());
   const bool was_locked = state.journal->trouble() && state.journal->was_locked();
   const auto now = std::chrono::steady_clock::now();
   std::vector<waiting_question> left;
@@ -163,6 +162,8 @@ void answer_questions(store_pointer self) {
     }
   }
   state.questions = std::move(left);
+  state.journal->write_files();
+  state.observe(state.journal->trouble());
   if (!state.questions.empty()) {
     state.is_ledger_armed = true;
     self->delayed_send(self, was_locked ? retry_delay : std::chrono::milliseconds{0}, ledger_tick{});

@@ -29,17 +29,21 @@ bool store_journal::add(event x) {
 }
 
 void store_journal::flush(std::int64_t now_us) {
-  static_cast<void>(flush({}, now_us));
+  static_cast<void>(write({}, now_us));
+  write_files();
 }
 
-std::vector<ledger_answer> store_journal::flush(std::span<const ledger_question> questions, std::int64_t now_us) {
+void store_journal::write_files() {
+  auto failure = write_files_of_races();
+  trouble_ = trouble_ ? trouble_ : failure;
+}
+
+std::vector<ledger_answer> store_journal::write(std::span<const ledger_question> questions, std::int64_t now_us) {
   std::vector<ledger_answer> answers;
   trouble_ = write_pending(questions, now_us, answers);
   if (trouble_) {
     answers.assign(questions.size(), trouble_);
   }
-  auto file_failure = write_files();
-  trouble_ = trouble_ ? trouble_ : file_failure;
   return answers;
 }
 
@@ -114,7 +118,7 @@ void store_journal::open_files(race_entry& entry, const event& x) {
   }
 }
 
-caf::error store_journal::write_files() {
+caf::error store_journal::write_files_of_races() {
   caf::error first;
   std::erase_if(unwritten_, [&](const race_id& race) {
     auto& entry = races_[race];

@@ -48,9 +48,11 @@ public:
   /// Why the last flush left something: `ec::store_full`, `ec::store_failed`, `ec::io_failed`.
   const caf::error& trouble() const { return trouble_; }
 
-  /// … and answers the ledger's questions from the same transaction as the last of the events: one answer for each,
-  /// all of them on disk.
-  std::vector<ledger_answer> flush(std::span<const ledger_question> questions, std::int64_t now_us);
+  /// The database's part of a flush; answers the ledger's questions from the same transaction as the last of the
+  /// events: one answer for each, all of them on disk.
+  std::vector<ledger_answer> write(std::span<const ledger_question> questions, std::int64_t now_us);
+  /// The other part. A thousand files take a while, for which no answer should wait.
+  void write_files();
 
   /// The last flush found the database locked by another process for too long.
   bool was_locked() const { return writer_.was_locked(); }
@@ -80,7 +82,7 @@ private:
                            std::vector<ledger_answer>& answers);
   void project(const event& x);
   void open_files(race_entry& entry, const event& x);
-  caf::error write_files();
+  caf::error write_files_of_races();
   caf::error failure_of(const race_id& race, const race_entry& entry) const;
   caf::expected<committed> answer_from_database(const commit& x);
 

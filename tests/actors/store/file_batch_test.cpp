@@ -47,6 +47,20 @@ BOOST_AUTO_TEST_CASE(what_fails_waits_and_is_written_by_a_later_flush) {
   BOOST_TEST(files_below(root.path).size() == 2U, "no temporary file is left");
 }
 
+BOOST_AUTO_TEST_CASE(a_folder_that_was_taken_away_is_made_again) {
+  scratch_folder root;
+  file_batch batch{root.path};
+  batch.put("a/b/c.txt", "1");
+  batch.append("a/log", "1\n");
+  BOOST_TEST(!batch.flush());
+  std::filesystem::remove_all(root.path + "/a");
+  batch.put("a/b/c.txt", "2");
+  batch.append("a/log", "2\n");
+  BOOST_TEST(!batch.flush());
+  BOOST_TEST(read_file(root.path + "/a/b/c.txt") == "2");
+  BOOST_TEST(read_file(root.path + "/a/log") == "2\n");
+}
+
 BOOST_AUTO_TEST_CASE(two_writers_of_one_path_never_mix_their_bytes) {
   scratch_folder root;
   std::atomic<int> failures = 0;
