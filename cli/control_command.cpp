@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "actors/store_schema.hpp"
 #include "cli/commands.hpp"
 #include "cli/control_socket.hpp"
 #include "cli/terminal_text.hpp"
 #include "messages/error.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 namespace regatta::cli {
@@ -25,6 +28,9 @@ std::vector<race_id> running_races(const std::string& state_dir, const std::vect
 
 /// The running race that a user means: its id, the unique beginning of one, or `latest`.
 caf::expected<race_id> find_running(const std::string& state_dir, const std::string& run) {
+  if (run.empty()) {
+    return fail(ec::invalid_config, "RUN: got \"\", allowed: a run id, the beginning of one, latest");
+  }
   const auto sockets = controlled_races(state_dir);
   if (std::find(sockets.begin(), sockets.end(), race_id{run}) != sockets.end()) {
     // Named whole: no other one needs to be asked, which may be stopped and silent.
@@ -33,7 +39,7 @@ caf::expected<race_id> find_running(const std::string& state_dir, const std::str
   const auto all = running_races(state_dir, sockets);
   std::vector<race_id> found;
   for (const auto& race : all) {
-    const bool is_meant = run == "latest" ? found.empty() : race.text.starts_with(run) && !run.empty();
+    const bool is_meant = run == "latest" ? found.empty() : race.text.starts_with(run);
     if (is_meant) {
       found.push_back(race);
     }
@@ -67,6 +73,12 @@ exit_code run_cancel(const session& x, streams to) {
 
 exit_code run_status(const session& x, streams to) {
   const auto folder = state_dir_of(x);
+  const auto store = folder + "/" + std::string{store_file_name};
+  std::error_code ignored;
+  if (!std::filesystem::exists(store, ignored)) {
+    // As `list` says it: a slip in --state-dir is not "nothing runs".
+    return complain(fail(ec::not_found, "no store at \"" + store + "\""), to);
+  }
   bool is_any = false;
   for (const auto& race : controlled_races(folder)) {
     const auto answer = ask_race(folder, race, "status");

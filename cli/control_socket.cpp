@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 namespace regatta::cli {
@@ -98,6 +100,28 @@ bool is_left_behind(const sockaddr_un& address) {
          errno == ECONNREFUSED;
 }
 
+/// Else connecting would wait for ever while a stopped program's queue is full.
+void limit_sends(int fd) {
+  const timeval limit{answer_ms / 1'000, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+/// Who listens at the other end.
+pid_t listener_of(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
+
+bool is_stopped(pid_t pid) {
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
+  std::string line;
+  std::getline(file, line);
+  // The program's name before it may hold anything.
+  const auto name_end = line.rfind(')');
+  return name_end != std::string::npos && line.substr(name_end).starts_with(") T");
+}
+
 caf::error io_error(const std::string& what) {
   return fail(ec::io_failed, what + ": " + std::strerror(errno));
 }
@@ -172,20 +196,28 @@ caf::expected<std::string> ask_race(const std::string& state_dir, const race_id&
   }
   const descriptor connection{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   const auto address = address_of(folder.get(), socket_name(race));
+  limit_sends(connection.get());
   if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno == EAGAIN) {
+      return fail(ec::refused, race.text + " does not answer, and this request has not reached it: too many wait");
+    }
     if (errno == ECONNREFUSED) {
       ::unlinkat(folder.get(), socket_name(race).c_str(), 0);
     }
     return errno == ENOENT || errno == ECONNREFUSED ? not_running() : io_error(race.text);
   }
   send_text(connection.get(), request + "\n");
-  auto answer = read_line(connection.get(), answer_bytes, answer_ms, false);
+  const auto listener = listener_of(connection.get());
+  auto answer = read_line(connection.get(), answer_bytes, is_stopped(listener) ? ask_ms : answer_ms, false);
   if (answer.empty() && is_closed(connection.get())) {
     // A killed program's socket takes connections until the kernel has come to it.
     return not_running();
   }
   if (answer.empty()) {
-    return fail(ec::reply_timeout, race.text + " does not answer (is its terminal stopped?)");
+    const auto pid = std::to_string(listener);
+    return fail(ec::refused, race.text + " does not answer: its process, pid " + pid +
+                                 (is_stopped(listener) ? ", is stopped (kill -CONT " + pid + ")" : ", is silent") +
+                                 "; this request is left with it, for when it goes on");
   }
   return answer;
 }

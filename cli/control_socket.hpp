@@ -42,7 +42,7 @@ private:
 std::vector<race_id> controlled_races(const std::string& state_dir);
 
 /// Fails: `ec::not_found` if nobody serves this race (its socket, if it is left over, is taken away),
-/// `ec::reply_timeout`, `ec::io_failed`.
+/// `ec::refused` if somebody does and is silent (stopped, say; what was asked stays in its queue), `ec::io_failed`.
 caf::expected<std::string> ask_race(const std::string& state_dir, const race_id& race, const std::string& request);
 
 }  // namespace regatta::cli

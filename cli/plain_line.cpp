@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/end_words.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal_text.hpp"
 
@@ -75,7 +76,8 @@ line said(const race_cancelled& x) {
          " workers, " + std::to_string(x.prompts) + " calls";
 }
 line said(const race_ended& x) {
-  return with_note("race ended, " + to_string(x.end), x.reason);
+  const auto end = to_string(x.end);
+  return with_note("race ended, " + end_words(end, x.reason), end_note(end, x.reason));
 }
 line said(const race_resumed& x) {
   return "resumed: " + std::to_string(x.workers) + " workers go on, " + std::to_string(x.replies) + " replies and " +

@@ -53,14 +53,17 @@ public:
 
   exit_code run(signal_watch& signals) {
     const auto race = setup_.spec.race;
+    setup_.config.claim = [this] { return claim(); };
     auto opened = embedded::open(std::move(setup_.config), news_);
     if (!opened) {
+      release();
       return complain(opened.error(), to_);
     }
     auto& house = **opened;
     log_info("sandbox " + to_string(house.level()) + ", events on " +
              (house.events_endpoint().empty() ? "no socket" : house.events_endpoint()));
     if (auto failed = start(house)) {
+      release();
       const auto code = complain(failed, to_);
       end(house);
       return code;
@@ -81,25 +84,30 @@ private:
   }
 
   caf::error start(embedded& house) {
-    if (setup_.resumed) {
-      return resume(house, *setup_.resumed);
-    }
-    if (auto failed = claim_run_folder(setup_.spec.run_dir)) {
-      return failed;
-    }
-    auto failed = house.start(setup_.spec);
-    if (failed) {
-      ::rmdir(setup_.spec.run_dir.c_str());
-    }
+    return setup_.resumed ? house.start(setup_.spec, std::move(setup_.resumed->standing)) : house.start(setup_.spec);
+  }
+
+  /// The record of a race that goes on may be half an hour old by now: whoever has gone on meanwhile keeps it.
+  caf::error claim() {
+    last_seq_ = setup_.resumed ? setup_.resumed->standing.last_seq : 0;
+    auto failed = setup_.resumed ? claim_race(state_dir_, setup_.spec.race, utc_now_us(), last_seq_)
+                                 : claim_run_folder(setup_.spec.run_dir);
+    has_claim_ = !failed;
     return failed;
   }
 
-  /// The record may be half an hour old by now: whoever has gone on meanwhile keeps the race.
-  caf::error resume(embedded& house, race_standing_record& from) {
-    if (auto failed = claim_race(state_dir_, setup_.spec.race, utc_now_us(), from.standing.last_seq)) {
-      return failed;
+  /// It never began.
+  void release() {
+    if (!has_claim_) {
+      return;
     }
-    return house.start(setup_.spec, std::move(from.standing));
+    if (!setup_.resumed) {
+      ::rmdir(setup_.spec.run_dir.c_str());
+    } else if (const auto& ended = setup_.resumed->ended) {
+      if (auto failed = release_race(state_dir_, setup_.spec.race, *ended, last_seq_)) {
+        log_warning("the race counts as killed now: " + clean_line(text_of(failed)));
+      }
+    }
   }
 
   /// Until the race is closed, or the coordinator is gone.
@@ -196,6 +204,8 @@ private:
   display_choice choice_;
   race_display display_;
   std::string state_dir_;
+  bool has_claim_ = false;
+  std::uint64_t last_seq_ = 0;  ///< Of the record that this process goes on from.
   std::shared_ptr<event_queue> news_ = std::make_shared<event_queue>();
   race_view view_;
   std::optional<race_closed> closed_;

@@ -51,6 +51,25 @@ caf::error check_worker(const race_record& record, const worker_id& worker) {
                                                    : all.front().worker.text + " to " + all.back().worker.text));
 }
 
+/// Rounds that a worker, or any, has begun.
+caf::error check_round(const race_record& record, const account_options& options) {
+  std::uint32_t last = 0;
+  for (const auto& x : record.rounds) {
+    const bool is_meant = options.only_worker.empty() || x.worker == options.only_worker;
+    if (is_meant && x.round == options.only_round) {
+      return {};
+    }
+    last = is_meant ? std::max(last, x.round) : last;
+  }
+  if (options.only_round == 0) {
+    return {};
+  }
+  const auto who = options.only_worker.empty() ? std::string{"the race"} : options.only_worker.text;
+  return fail(ec::invalid_config, "--round: got " + std::to_string(options.only_round) + ", allowed: " +
+                                      (last == 0 ? "none, " + who + " has begun no round"
+                                                 : "1 to " + std::to_string(last) + ", as far as " + who + " got"));
+}
+
 }  // namespace
 
 caf::expected<race_id> find_run(store_reader& store, const std::string& run) {
@@ -79,6 +98,9 @@ exit_code run_show(const session& x, streams to) {
   options.only_round = x.line.round;
   options.has_details = !x.line.worker.empty() || x.line.round != 0;
   if (auto failed = check_worker(*record, options.only_worker)) {
+    return complain(failed, to);
+  }
+  if (auto failed = check_round(*record, options)) {
     return complain(failed, to);
   }
   to.out.write(x.values.flag("json") ? account_json(*record, options) : account_text(*record, options));

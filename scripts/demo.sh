@@ -14,5 +14,11 @@ rm -f build-release.log
 cmake --build --preset release
 say "racing: four workers, recorded replies, candidates run in the sandbox"
 problem=examples/softmax_rows.py
-exec build/release/bin/regatta race "$problem" --replay examples/recordings/softmax_rows.jsonl --workers 4 --max-iters 3 \
-  --run-timeout-s 30 --python "$REGATTA_PYTHON" "$@"
+code=0
+build/release/bin/regatta race "$problem" --replay examples/recordings/softmax_rows.jsonl --workers 4 --max-iters 3 \
+  --run-timeout-s 30 --python "$REGATTA_PYTHON" "$@" || code=$?
+say "to look closer, from $regatta_root:"
+echo "    build/release/bin/regatta show latest --worker 1   # rounds, runs and calls of one worker
+    build/release/bin/regatta list                     # every race of this folder
+    build/release/bin/regatta race --help              # with a model of your own" >&2
+exit "$code"
