@@ -9,18 +9,18 @@ answer: that is bytes, compared elsewhere.
 __builtins__ = dict(vars(__import__("builtins")))
 
 import argparse
-import inspect
 import os
 import platform
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import calls  # noqa: E402
 import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
-from evidence import DRY_LAUNCHES, Launches, TooManyLaunches  # noqa: E402
-from loading import Failure, forget_our_folder, imports, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
+from evidence import Evidence, Launches  # noqa: E402
+from loading import Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
 from tree import Decoder, Encoder, TreeError, leaves_of, rebuilt  # noqa: E402
 
@@ -44,6 +44,8 @@ def parsed(argv):
 def failure_of(error, path):
     if isinstance(error, Failure):
         return error
+    if is_ours(error):
+        give_up(error)
     if isinstance(error, TreeError):
         return Failure("contract_violation", str(error))
     is_build = isinstance(error, SyntaxError) or any(str(error).startswith(x) for x in BUILD_ERRORS) \
@@ -51,35 +53,19 @@ def failure_of(error, path):
     return Failure("compile_failed" if is_build else "raised", one_line(error), own_lines(error, path))
 
 
-class Recorder:
-    """Stands for the candidate's kernel_function while forward runs, to see what it is called with."""
-
-    def __init__(self, function, inputs):
-        self.function, self.inputs, self.values = function, inputs, None
-
-    def __call__(self, *args, **kwargs):
-        if len(args) >= len(self.inputs) and all([x is y for x, y in zip(self.inputs, args)]):
-            try:
-                self.values = dict(inspect.signature(self.function).bind(*args, **kwargs).arguments)
-            except (TypeError, ValueError):
-                pass
-        return self.function(*args, **kwargs)
-
-
 class Candidate:
     def __init__(self, options):
         self.options, self.path = options, os.path.abspath(options.candidate)
         self.torch, self.codec, self.affine, self.device = None, None, None, None
-        self.launches, self.is_interpreted = None, False
-        self.given, self.kept, self.kept_bytes, self.evidence, self.is_slow = [], [], 0, None, False
+        self.launches, self.is_triton = Launches(), False
+        self.evidence = Evidence(None, self.launches)
+        self.given, self.kept, self.kept_bytes, self.is_slow = [], [], 0, False
         source = source_of(self.path)
-        prepare_numpy(source)
-        if imports(source, b"torch"):
-            self.take_torch()
-        if imports(source, b"triton"):
-            self.watch_triton()
+        self.prepare(source)
         forget_our_folder()
         self.module = load(self.path, "candidate")
+        if "triton" in sys.modules:
+            self.watch_triton()
         self.check_contract()
 
     def take_torch(self):
@@ -92,15 +78,27 @@ class Candidate:
             return
         self.torch, self.codec, self.affine = torch, Tensors(torch), draws.Affine(torch)
         self.device = torch.device(self.options.device)
+        self.evidence.codec = self.codec
+
+    def prepare(self, source):
+        """Takes what the candidate will use, before it can change it."""
+        prepare_numpy(source)
+        if imports(source, b"torch"):
+            self.take_torch()
+        if imports(source, b"triton"):
+            self.watch_triton()
+        if b"cpp_extension" in source and self.torch is not None:
+            self.launches.watch_extensions()
 
     def watch_triton(self):
+        if self.is_triton:
+            return
         try:
             import triton  # noqa: F401
         except ImportError:
             return
-        self.launches = Launches()
-        self.launches.install()
-        self.is_interpreted = os.environ.get("TRITON_INTERPRET") == "1"
+        self.launches.watch_triton()
+        self.is_triton = True
 
     def check_contract(self):
         class_name, function_name = CONTRACTS[self.options.stage]
@@ -115,7 +113,7 @@ class Candidate:
         if self.options.device == "cuda":
             major, minor = self.torch.cuda.get_device_capability()
             return "cuda-sm_%d%d" % (major, minor)
-        return "triton-interpreter" if self.is_interpreted else "cpu"
+        return "triton-interpreter" if self.is_triton and os.environ.get("TRITON_INTERPRET") == "1" else "cpu"
 
     def hello(self):
         return {"op": "hello", "side": "candidate", "python": platform.python_version(),
@@ -138,7 +136,7 @@ class Candidate:
     def built(self, question, init_args, parameters):
         _, is_affine = draws.split(question["style"])
         args = modules.fresh(self.torch, init_args)
-        self.must_bind(self.model_class, args, self.model_class.__name__ + "()")
+        calls.must_bind(self.model_class, args, self.model_class.__name__ + "()")
         draws.seed_all(self.torch, question["init_seed"])
         if self.affine:
             self.affine.start(is_affine, question["init_seed"])
@@ -152,45 +150,14 @@ class Candidate:
             if question.get("mode") == "eval":
                 model.eval()
         if parameters is not None:
-            self.transplant(model, parameters)
+            calls.transplant(self.torch, model, modules.state_of(self.torch, model), parameters)
         return model
-
-    def must_bind(self, function, args, what):
-        try:
-            signature = inspect.signature(function)
-        except (TypeError, ValueError):
-            return
-        try:
-            signature.bind(*args)
-        except TypeError as error:
-            raise Failure("contract_violation", "%s cannot be called with the problem's %d arguments: %s" % (
-                what, len(args), error))
-
-    def transplant(self, model, given):
-        """By name where names and shapes agree, the rest in order of shape."""
-        own = modules.state_of(self.torch, model)
-        trained = {x for x, _ in model.named_parameters()} if own else set()
-        pairs = {x: given[x] for x in own if x in given and tuple(given[x].shape) == tuple(own[x].shape)}
-        rest = [(name, x) for name, x in given.items() if name not in pairs]
-        for name in [x for x in own if x not in pairs]:
-            at = next((i for i, (_, x) in enumerate(rest) if tuple(x.shape) == tuple(own[name].shape)), None)
-            if at is not None:
-                pairs[name] = rest[at][1]
-                rest = rest[at + 1:]
-            elif name in trained:
-                raise Failure("contract_violation", "the problem's parameters have no place for %s of shape %s" % (
-                    name, list(own[name].shape)))
-        if given and not pairs:
-            raise Failure("contract_violation", "the model owns no parameters, the problem's owns %d" % len(given))
-        with self.torch.no_grad():
-            for name, value in pairs.items():
-                own[name].copy_(value)
 
     def forward(self, model, inputs):
         target = model if callable(model) else getattr(model, "forward", None)
         if target is None:
             raise Failure("contract_violation", "the model cannot be called")
-        self.must_bind(getattr(model, "forward", target), inputs, "forward()")
+        calls.must_bind(getattr(model, "forward", target), inputs, "forward()")
         return self.quietly(target, inputs, {})
 
     def quietly(self, function, args, kwargs):
@@ -211,7 +178,7 @@ class Candidate:
         return rebuilt(value, leaf)
 
     def ask(self, question, channel):
-        if "tensor" in repr(question) and self.codec is None:
+        if self.codec is None and '"t":"tensor"' in frames.text_of(question):
             self.take_torch()
         init_args, inputs, parameters = self.read(question, channel)
         inputs = modules.fresh(self.torch, inputs, self.device)
@@ -220,28 +187,39 @@ class Candidate:
         self.given = [model]
         used = self.hand(inputs)
         recorder = self.recorder(used)
-        if self.launches:
-            self.launches.start()
+        self.launches.start()
         began = time.monotonic()
         outputs = self.forward(model, used)
+        self.given.append(outputs)
         took = time.monotonic() - began
         self.forget(recorder)
-        count, storages = (self.launches.count, self.launches.storages) if self.launches else (0, set())
+        count, storages = self.launches.count, self.launches.storages
         answer = Answer(self.codec, question["id"], self.copied(outputs), modules.changed_leaves(self.codec, inputs, used))
-        function = None
-        if recorder is not None and not (self.is_slow and took > SLOW_CALL_S):
-            function = self.function_outputs(model, inputs, init_args, recorder)
-            self.is_slow = took > SLOW_CALL_S
-        if self.evidence is None:
-            self.evidence = self.looked_at(model, inputs, outputs, answer, count)
-        self.given.append(outputs)
+        answer.digests, answer.launches = digests, count
+        if recorder is not None:
+            self.look_further(answer, model, inputs, outputs, init_args, recorder, took)
+            answer.is_launched = self.evidence.is_launched(outputs, storages)
         self.keep()
-        return answer.frame(digests, function, count, self.evidence, self.is_output_launched(outputs, storages))
+        return answer.frame()
+
+    def look_further(self, answer, model, inputs, outputs, init_args, recorder, took):
+        """What is asked of those who promise a kernel."""
+        if not (self.is_slow and took > SLOW_CALL_S):
+            answer.function = self.function_outputs(model, inputs, init_args, recorder)
+            self.is_slow = took > SLOW_CALL_S
+
+        def call():
+            used = self.hand(inputs)
+            self.given.append(self.forward(model, used))
+            return used, self.copied(self.given[-1])
+
+        answer.evidence = self.evidence.of(call, inputs, outputs, answer, modules.state_of(self.torch, model).values(),
+                                           answer.launches)
 
     def recorder(self, inputs):
         if not self.function_name:
             return None
-        recorder = Recorder(getattr(self.module, self.function_name), inputs)
+        recorder = calls.Recorder(getattr(self.module, self.function_name), inputs)
         setattr(self.module, self.function_name, recorder)
         return recorder
 
@@ -268,7 +246,8 @@ class Candidate:
         weights = {name.replace(".", "_"): x for name, x in state.items()}
         must = {name.replace(".", "_") for name, _ in model.named_parameters()} if state else set()
         try:
-            kwargs = self.keywords(recorder, inputs, weights, must, self.hyper_parameters(init_args))
+            kwargs = calls.keywords(recorder, inputs, weights, must, calls.hyper_parameters(self.model_class, init_args),
+                                    lambda x: self.codec is not None and self.codec.is_tensor(x))
             kwargs = {k: v.detach() if k in weights else v for k, v in kwargs.items()}
             made = self.quietly(recorder.function, self.hand(inputs), self.hand(kwargs))
             self.given.append(made)
@@ -278,99 +257,13 @@ class Candidate:
         except BaseException as error:
             return {"refused": "raised " + one_line(error)}
 
-    def hyper_parameters(self, init_args):
-        try:
-            return dict(inspect.signature(self.model_class).bind(*init_args).arguments)
-        except (TypeError, ValueError):
-            return {}
-
-    def keywords(self, recorder, inputs, weights, must, hyper):
-        if recorder.values is None:
-            raise Failure("contract_violation", "forward() does not call it with the inputs")
-        try:
-            signature = inspect.signature(recorder.function)
-            taken = set(signature.bind_partial(*inputs).arguments)
-        except (TypeError, ValueError) as error:
-            raise Failure("contract_violation", "does not take the inputs: %s" % error)
-        kwargs, takes_any = {}, False
-        for name, parameter in signature.parameters.items():
-            if parameter.kind is parameter.VAR_KEYWORD:
-                takes_any = True
-            elif name in taken or parameter.kind is parameter.VAR_POSITIONAL:
-                continue
-            elif name in weights:
-                kwargs[name] = weights[name]
-            elif name in recorder.values and not self.has_tensor(recorder.values[name]):
-                kwargs[name] = recorder.values[name]
-            elif name in hyper:
-                kwargs[name] = hyper[name]
-            elif parameter.default is parameter.empty:
-                raise Failure("contract_violation", "takes `%s`, which is neither input, weight nor hyper-parameter" % name)
-        if takes_any:
-            kwargs.update({k: v for k, v in weights.items() if k not in taken})
-        missing = sorted(must - set(kwargs))
-        if missing:
-            raise Failure("contract_violation", "does not take the weight `%s`" % missing[0])
-        return kwargs
-
-    def has_tensor(self, value):
-        return self.codec is not None and any(self.codec.is_tensor(x) for x in leaves_of(value))
-
-    # Evidence --------------------------------------------------------------------------------------------------------
-
-    def looked_at(self, model, inputs, outputs, answer, count):
-        """seen, absent, inconsistent: with launches that do nothing the output must differ."""
-        if not self.function_name or not (self.has_tensor(inputs) or self.has_tensor(outputs)):
-            return "not_looked"
-        if count == 0:
-            return "absent"
-        saved = self.spoil(outputs, model)
-        self.launches.start(is_dry=True, left=count + DRY_LAUNCHES)
-        try:
-            used = self.hand(inputs)
-            self.given.append(self.forward(model, used))
-            made = self.copied(self.given[-1])
-            is_other = modules.changed_leaves(self.codec, answer.outputs, made) or \
-                self.has_moved(answer.changed, modules.changed_leaves(self.codec, inputs, used))
-        except BaseException:  # garbage may break what follows
-            is_other = True
-        finally:
-            self.launches.start()
-            self.restore(saved)
-        return "seen" if is_other else "inconsistent"
-
-    def has_moved(self, changed, made):
-        return [x for x, _ in changed] != [x for x, _ in made] or \
-            bool(modules.changed_leaves(self.codec, [x for _, x in changed], [x for _, x in made]))
-
-    def spoil(self, outputs, model):
-        """A buffer that is used again must not still hold the right answer."""
-        weights = {self.storage(x) for x in modules.state_of(self.torch, model).values()}
-        saved = []
-        for leaf in leaves_of(outputs):
-            raw = self.codec.plain(leaf) if self.codec.is_tensor(leaf) else None
-            if raw is not None and self.storage(raw) not in weights:
-                storage = raw.untyped_storage()
-                saved.append((storage, storage.clone()))
-                storage.fill_(0x7F)
-        return saved
-
-    def restore(self, saved):
-        for storage, content in reversed(saved):
-            storage.copy_(content)
-
-    def storage(self, tensor):
-        raw = self.codec.plain(tensor)
-        return None if raw is None else raw.untyped_storage().data_ptr()
-
-    def is_output_launched(self, outputs, storages):
-        return bool(storages) and any(self.codec.is_tensor(x) and self.storage(x) in storages for x in leaves_of(outputs))
-
 
 class Answer:
     def __init__(self, codec, number, outputs, changed):
         self.codec, self.number, self.outputs = codec, number, outputs
         self.changed = [(leaf, self.snapshot(value)) for leaf, value in changed]
+        self.digests, self.function, self.launches = [], None, 0
+        self.evidence, self.is_launched = "not_looked", False
 
     def snapshot(self, value):
         if self.codec is None:
@@ -378,15 +271,14 @@ class Answer:
         return rebuilt(value, lambda x: self.codec.copy(self.codec.plain(x)) if self.codec.is_tensor(x) and
                        self.codec.plain(x) is not None else x)
 
-    def frame(self, digests, function, launches, evidence, is_output_launched):
+    def frame(self):
         encoder = Encoder(self.codec)
         head = {"op": "answer", "id": self.number, "outputs": encoder.node(self.outputs)}
         head["inputs_after"] = [[leaf, encoder.node(value)] for leaf, value in self.changed]
-        head["parameters"] = digests
-        head["function"] = function
-        if function and "outputs" in function:
-            head["function"] = {"outputs": encoder.node(function["outputs"])}
-        head.update(launches=launches, kernel_evidence=evidence, output_launched=is_output_launched)
+        head["parameters"], head["function"] = self.digests, self.function
+        if self.function and "outputs" in self.function:
+            head["function"] = {"outputs": encoder.node(self.function["outputs"])}
+        head.update(launches=self.launches, kernel_evidence=self.evidence, output_launched=self.is_launched)
         total = sum([self.codec.bytes_of(x) for x in encoder.tensors])
         return head, total, (piece for x in encoder.tensors for piece in self.codec.buffers(x))
 

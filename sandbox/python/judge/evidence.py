@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts launches of Triton kernels, and can make them do nothing. Against fallbacks, not against adversaries."""
+"""Evidence that a candidate's own kernels do its work: launches are counted, and a call in which they do nothing must
+give something else. Against fallbacks, not against adversaries, who share this process."""
 __builtins__ = dict(vars(__import__("builtins")))
 
 import os
 
+import modules
+from tree import leaves_of
+
 # A program that loops until a kernel's result says stop would loop for ever once launches do nothing.
 DRY_LAUNCHES = 64
+GARBAGE = 0x7F  # NaN in most floating dtypes, far from zero in the others
 
 
 class TooManyLaunches(BaseException):
@@ -38,15 +43,19 @@ class Launches:
         if hasattr(value, "untyped_storage"):
             self.storages.add(value.untyped_storage().data_ptr())
 
-    def install(self):
-        """After triton's import, before the candidate's. Triton's launch hooks are neither called by its interpreter
-        nor do they tell arguments, so the places that launch are wrapped."""
+    # The places that launch ------------------------------------------------------------------------------------------
+
+    def watch_triton(self):
+        """Triton's launch hooks are neither called by its interpreter nor do they tell arguments, so the places that
+        launch are wrapped. After triton's import."""
         if os.environ.get("TRITON_INTERPRET") == "1":
             import triton.runtime.interpreter
             self.wrap_interpreter(triton.runtime.interpreter.GridExecutor)
         else:
+            import triton.compiler
             import triton.runtime.jit
-            self.wrap_compiled(triton.runtime.jit.JITFunction)
+            self.wrap_jit(triton.runtime.jit.JITFunction)
+            self.wrap_compiled(triton.compiler.CompiledKernel)
 
     def wrap_interpreter(self, executor):
         original = executor.__call__
@@ -58,7 +67,7 @@ class Launches:
 
         executor.__call__ = launch
 
-    def wrap_compiled(self, function):
+    def wrap_jit(self, function):
         original = function.run
 
         def run(kernel, *args, grid, warmup, **kwargs):
@@ -66,3 +75,105 @@ class Launches:
             return original(kernel, *args, grid=grid, warmup=warmup or is_nothing, **kwargs)
 
         function.run = run
+
+    def wrap_compiled(self, kernel):
+        """Those that were compiled beforehand: `kernel.warmup(…)[grid](…)`."""
+        original = kernel.__getitem__
+
+        def at_grid(compiled, grid):
+            runner = original(compiled, grid)
+
+            def launch(*args, **kwargs):
+                if not self.seen(args, kwargs):
+                    return runner(*args, **kwargs)
+                return None
+
+            return launch
+
+        kernel.__getitem__ = at_grid
+
+    def watch_extensions(self):
+        """C++ and CUDA that the candidate compiles: a call is a launch."""
+        import torch.utils.cpp_extension as cpp_extension
+        for name in ("load", "load_inline"):
+            original = getattr(cpp_extension, name)
+            setattr(cpp_extension, name, lambda *args, _original=original, **kwargs: Extension(
+                _original(*args, **kwargs), self))
+
+
+class Extension:
+    """A compiled module whose functions are counted. A dry call has no result that we could make up, so it ends the
+    dry run: the result did depend on it."""
+
+    def __init__(self, module, launches):
+        self.__dict__.update(_module=module, _launches=launches)
+
+    def __getattr__(self, name):
+        value, launches = getattr(self._module, name), self._launches
+        if not callable(value):
+            return value
+
+        def call(*args, **kwargs):
+            if launches.seen(args, kwargs):
+                raise TooManyLaunches()
+            return value(*args, **kwargs)
+
+        return call
+
+
+class Evidence:
+    """`seen`, `absent`, `inconsistent`, or `not_looked` where there are no tensors."""
+
+    def __init__(self, codec, launches):
+        self.codec, self.launches, self.known = codec, launches, None
+
+    def of(self, call, inputs, outputs, answer, weights, count):
+        """`call` hands fresh inputs to the candidate and gives (what it was given, what it returned)."""
+        if not self.has_tensor(inputs) and not self.has_tensor(outputs):
+            return "not_looked"
+        if count == 0:
+            return "absent"
+        if self.known is None:
+            self.known = "seen" if self.is_other_when_dry(call, inputs, outputs, answer, weights, count) else "inconsistent"
+        return self.known
+
+    def has_tensor(self, value):
+        return self.codec is not None and any(self.codec.is_tensor(x) for x in leaves_of(value))
+
+    def is_other_when_dry(self, call, inputs, outputs, answer, weights, count):
+        saved = self.spoil(outputs, weights)
+        self.launches.start(is_dry=True, left=count + DRY_LAUNCHES)
+        try:
+            used, made = call()
+            changed = modules.changed_leaves(self.codec, inputs, used)
+            return bool(modules.changed_leaves(self.codec, answer.outputs, made)) or self.is_unlike(answer.changed, changed)
+        except BaseException:  # garbage may break what follows
+            return True
+        finally:
+            self.launches.start()
+            for storage, content in reversed(saved):
+                storage.copy_(content)
+
+    def is_unlike(self, one, other):
+        return [x for x, _ in one] != [x for x, _ in other] or \
+            bool(modules.changed_leaves(self.codec, [x for _, x in one], [x for _, x in other]))
+
+    def spoil(self, outputs, weights):
+        """A buffer that the candidate uses again must not still hold the right answer. Put back afterwards."""
+        kept = {self.storage(x) for x in weights}
+        saved = []
+        for leaf in leaves_of(outputs):
+            raw = self.codec.plain(leaf) if self.codec.is_tensor(leaf) else None
+            if raw is not None and self.storage(raw) not in kept:
+                storage = raw.untyped_storage()
+                saved.append((storage, storage.clone()))
+                storage.fill_(GARBAGE)
+        return saved
+
+    def storage(self, tensor):
+        raw = self.codec.plain(tensor)
+        return None if raw is None else raw.untyped_storage().data_ptr()
+
+    def is_launched(self, outputs, storages):
+        """Whether a launch had an output's memory among its arguments."""
+        return bool(storages) and any(self.codec.is_tensor(x) and self.storage(x) in storages for x in leaves_of(outputs))

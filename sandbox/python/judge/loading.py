@@ -8,11 +8,16 @@ import re
 import sys
 import traceback
 
+FOLDER = os.path.dirname(os.path.abspath(__file__))
 FILE_BYTES = 1 << 20  # messages/limits.hpp: candidate_bytes
 REASON = 300
 DETAIL = 4000
 LINES = 24  # of a traceback
 
+OUR_FAULTS = (NameError, AttributeError, KeyError, IndexError, ImportError, AssertionError)
+OUR_STATUS = 70  # sysexits.h: EX_SOFTWARE
+
+_exit, _print_exception = os._exit, traceback.print_exception
 _walk_tb, _frame_summary = traceback.walk_tb, traceback.FrameSummary
 
 
@@ -47,10 +52,9 @@ def imports(source, name):
 
 def forget_our_folder():
     """A file's own `import tree` means another one than ours, and what lies beside it is not for it."""
-    folder = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [x for x in sys.path if os.path.abspath(x) != folder]
+    sys.path[:] = [x for x in sys.path if os.path.abspath(x) != FOLDER]
     for name, module in list(sys.modules.items()):
-        if name != "__main__" and os.path.dirname(getattr(module, "__file__", None) or "") == folder:
+        if name != "__main__" and os.path.dirname(getattr(module, "__file__", None) or "") == FOLDER:
             del sys.modules[name]
 
 
@@ -86,6 +90,8 @@ def message_of(error):
 
 def one_line(error):
     """`ValueError: at most 2 dimensions`"""
+    while type(error).__name__ == "InterpreterError" and error.__cause__ is not None:  # Triton's, around the real one
+        error = error.__cause__
     lines = [x for x in message_of(error).split("\n") if x.strip()]
     if isinstance(error, SyntaxError):
         lines = ["line %s: %s" % (error.lineno, error.msg)]
@@ -100,6 +106,19 @@ def own_lines(error, path):
         parts.append("\n".join(frames_of(error, path) + [last_words(error)]))
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\nwhich led to\n".join(reversed(parts))[-DETAIL:]
+
+
+def is_ours(error):
+    """An error of this harness, which is nobody's judgement."""
+    files = [frame.f_code.co_filename for frame, _ in _walk_tb(error.__traceback__)]
+    return isinstance(error, OUR_FAULTS) and bool(files) and os.path.dirname(files[-1]) == FOLDER
+
+
+def give_up(error):
+    """Nobody's answer: who reads the channel sees its end."""
+    _print_exception(type(error), error, error.__traceback__)
+    sys.stderr.flush()
+    _exit(OUR_STATUS)
 
 
 def frames_of(error, path):

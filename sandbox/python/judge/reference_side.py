@@ -20,7 +20,7 @@ import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
 import sizes  # noqa: E402
-from loading import Failure, forget_our_folder, imports, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
+from loading import Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
 from tree import PIECE, Encoder, TreeError, leaves_of, rebuilt, skeleton  # noqa: E402
 
@@ -45,6 +45,8 @@ def failure_of(error, path):
     """Everything that goes wrong in a problem is the problem's."""
     if isinstance(error, Failure):
         return error
+    if is_ours(error):
+        give_up(error)
     if isinstance(error, TreeError):
         return Failure("not_judgeable", str(error))
     if isinstance(error, MemoryError) or any(x in str(error) for x in NO_MEMORY):
