@@ -17,7 +17,6 @@ namespace regatta::judge {
 
 struct exchange_rules {
   std::chrono::milliseconds question_timeout{30'000};
-  std::uint64_t body_limit = 0;
   tolerance_table tolerances;
   bool checks_function = true;  ///< Stages kernel and compose.
 };

@@ -146,6 +146,7 @@ std::string write_verdict(const judge_verdict& x) {
                  {"marks", x.marks},
                  {"weak", x.weak},
                  {"kernel_evidence", x.kernel_evidence},
+                 {"function_refused", x.function_refused},
                  {"trials", trials},
                  {"tolerances", write_tolerances(x.tolerances)},
                  {"engine", x.engine},

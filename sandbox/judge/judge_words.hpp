@@ -50,6 +50,7 @@ struct judge_verdict {
   bool is_transplanted = false;
   std::vector<std::string> marks, weak;
   std::string kernel_evidence = "not_looked";
+  std::string function_refused;  ///< Why kernel_function was not compared with forward; empty: it was, or has no part.
   std::vector<trial_record> trials;
   tolerance_table tolerances;
   std::string engine, mode;

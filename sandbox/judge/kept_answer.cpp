@@ -5,7 +5,10 @@
 #include "sandbox/judge/exchange.hpp"
 #include "sandbox/judge/seeds.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <random>
 
 namespace regatta::judge {

@@ -5,6 +5,7 @@
 #include "sandbox/judge/session.hpp"
 #include "sandbox/judge/side_codec.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace regatta::judge {

@@ -48,7 +48,7 @@ public:
 
 private:
   static exchange_rules rules_of(const judge_request& x) {
-    return {x.question_timeout, x.body_limit, x.tolerances, x.stage != judged_stage::extract};
+    return {x.question_timeout, x.tolerances, x.stage != judged_stage::extract};
   }
 
   trial_result ask(const char* style, weights_from weights) {
@@ -62,6 +62,7 @@ private:
     }
     if (!got.function_refused.empty()) {
       out_.mark("function_not_compared");
+      out_.function_refused = got.function_refused;
     }
     return got;
   }

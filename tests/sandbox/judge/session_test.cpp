@@ -200,6 +200,23 @@ BOOST_AUTO_TEST_CASE(tolerances_can_be_set) {
   check_ends(judged(with_outputs([](auto& x) { x[0] += 1; }), loose), ending::correct, "");
 }
 
+BOOST_AUTO_TEST_CASE(float64_counts_where_the_reference_has_it) {
+  // Eager is 1e-3 off everywhere, and says so by its exact outputs.
+  const auto reference = [](const message& question) {
+    const auto seed = question.head.at("input_seed").get<std::uint64_t>();
+    const auto style = question.head.at("style").get<std::string>();
+    const auto weights = weights_of_seed(question.head.at("init_seed").get<std::uint64_t>(), style);
+    const auto right = toy_forward(toy_inputs(seed), weights);
+    auto eager = right;
+    std::for_each(eager.begin(), eager.end(), [](float& x) { x += 1e-3F; });
+    return reference_answer_message(question, eager, {right.begin(), right.end()});
+  };
+  const auto got = judged(says(reference_hello_message(), reference), says(candidate_hello_message(), toy_candidate));
+  check_ends(got, ending::correct, "");
+  BOOST_TEST(got.trials[0].figures.worst_abs == 0);
+  BOOST_TEST(got.trials[0].figures.eager_norm > 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_problem_without_float64_is_marked) {
   const auto reference = [](const message& x) {
     return reference_answer_message(x, toy_forward(toy_inputs(x.head.at("input_seed").get<std::uint64_t>()),
