@@ -141,6 +141,9 @@ bool compare_whole(const changed_inputs& got, byte_source& got_bytes, const chan
 
 void trial_figures::add(const leaf_figures& x) {
   worst_abs = std::max(worst_abs, x.worst_abs);
+  if (x.scale <= least_scale) {
+    return;  // Relative to next to nothing, every error is huge.
+  }
   worst_rel = std::max(worst_rel, x.worst_rel());
   norm = std::max(norm, x.norm);
   eager_norm = std::max(eager_norm, x.own.norm);

@@ -18,6 +18,13 @@ struct kept_answer {
   byte_buffer outputs;  ///< As they came: eager and exact in turns.
   byte_buffer eager;    ///< Eager alone, as a candidate would send it.
   byte_buffer after;
+
+  /// Cheap answers to another question are made from these alone; memory is what large problems have little of.
+  void forget_all_but_eager() {
+    inputs = {};
+    outputs = {};
+    after = {};
+  }
 };
 
 /// Throws session_end.

@@ -29,6 +29,7 @@ public:
     if (!check_repeatable(other)) {
       return;
     }
+    other.forget_all_but_eager();
     // At least one question of each style beyond the one that the cheap answers are made from.
     for (unsigned i = 0; i < std::max(request_.trials, 2U); ++i) {
       const std::size_t style = has_affine_ ? i % 2 : 0;
@@ -36,6 +37,7 @@ public:
         auto truth = take({draw_seed(), draw_seed(), draw_seed(), styles.at(style)});
         try_all(truth, other, style);
         other = std::move(truth);
+        other.forget_all_but_eager();
       } catch (const session_end& end) {
         if (style == 0 || end.judgement != ending::problem_failed || !end.is_in_step) {
           throw;

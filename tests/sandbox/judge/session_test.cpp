@@ -217,6 +217,19 @@ BOOST_AUTO_TEST_CASE(float64_counts_where_the_reference_has_it) {
   BOOST_TEST(got.trials[0].figures.eager_norm > 0);
 }
 
+BOOST_AUTO_TEST_CASE(figures_are_relative_to_what_has_a_scale) {
+  const auto reference = [](const message& question) {
+    const std::vector<float> eager(toy_rows * toy_columns, 1e-8F);
+    return reference_answer_message(question, eager, std::vector<double>(eager.size(), 1e-17));
+  };
+  const auto candidate = with_outputs([](auto& out) { std::fill(out.begin(), out.end(), -1e-8F); });
+  const auto got = judged(says(reference_hello_message(), reference), says(candidate_hello_message(), candidate));
+  check_ends(got, ending::correct, "");
+  BOOST_TEST(got.trials[0].figures.worst_abs > 0);
+  BOOST_TEST(got.trials[0].figures.worst_rel == 0);
+  BOOST_TEST(got.trials[0].figures.norm == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_problem_without_float64_is_marked) {
   const auto reference = [](const message& x) {
     return reference_answer_message(x, toy_forward(toy_inputs(x.head.at("input_seed").get<std::uint64_t>()),
