@@ -16,6 +16,7 @@ SOURCE = os.environ.get("REGATTA_SOURCE_DIR") or os.path.abspath(os.path.join(os
 signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 SIDES = os.path.join(SOURCE, "sandbox", "python", "judge")
 PIECE = 1 << 18
+DEVICE = os.environ.get("REGATTA_JUDGE_DEVICE", "cpu")  # cuda: by hand, on a machine that has one
 WIDTH = {"bool": 1, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint16": 2, "uint32": 4, "uint64": 8,
          "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "float8_e4m3fn": 1, "float8_e5m2": 1, "complex64": 8,
          "complex128": 16}
@@ -100,7 +101,8 @@ class Side:
         theirs_in, self.questions = os.pipe()
         self.answers, theirs_out = os.pipe()
         argv = [os.path.join(SIDES, script), *arguments]
-        made = {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TRITON_INTERPRET": "1",
+        made = {"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0",
+                "TRITON_INTERPRET": "0" if DEVICE == "cuda" else "1",
                 "HOME": tempfile.gettempdir(), **(environment or {})}
         self.pid = os.fork()
         if self.pid == 0:
@@ -244,11 +246,11 @@ class Folder:
 
 
 def reference(path, *arguments, **options):
-    return Side("reference_side.py", ["--problem", path, *arguments], **options)
+    return Side("reference_side.py", ["--problem", path, "--device", DEVICE, *arguments], **options)
 
 
 def candidate(path, stage="kernel", *arguments, **options):
-    return Side("candidate_side.py", ["--candidate", path, "--stage", stage, *arguments], **options)
+    return Side("candidate_side.py", ["--candidate", path, "--stage", stage, "--device", DEVICE, *arguments], **options)
 
 
 def ask_reference(side, number=1, init_seed=11, input_seed=22, style="plain"):

@@ -186,6 +186,14 @@ class ModelNew(nn.Module):
 """)
         self.assertIn("weights_transplanted", verdict.marks)
 
+    def test_parameters_of_equal_shape_under_other_names(self):
+        """In their order, that is."""
+        text = "class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)\n\n" \
+               "    def forward(self, x):\n        return self.a(torch.relu(self.b(x)))\n"
+        other = text.replace("self.a, self.b = ", "torch.randn(7)\n        self.p, self.q = ").replace("self.a(", "self.p(").replace("self.b(", "self.q(")
+        verdict = self.same(text, "torch.randn(2, 3)", other=other)
+        self.assertEqual(set(verdict.marks), {"weights_transplanted"})
+
     def test_affine_parameters_made_by_hand(self):
         verdict = self.accepted(problem("block"), block(WHOLE, constructor=(
             "self.fc = nn.Linear(width, out)\n        self.norm = nn.Module()\n        self.norm.weight = nn.Parameter(torch.ones(out))\n"
@@ -310,6 +318,9 @@ class Model(nn.Module):
     def test_shared_and_strided_inputs(self):
         self.outputs("return x.view(-1) + y.sum()", "return x.reshape(-1) + y.sum()", "x, y",
                      "torch.randn(2, 3), torch.randn(1, 3).expand(2, 3)")
+
+    def test_inputs_with_lazy_bits(self):
+        self.outputs("return x * 2, y + 1", "return 2 * x, 1 + y", "x, y", "torch.randn(3, dtype=torch.complex64).conj(), torch._neg_view(torch.randn(3))")
 
     def test_complex_parameters(self):
         self.same("class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.randn(3, dtype=torch.complex64))\n\n"

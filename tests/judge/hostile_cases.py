@@ -79,11 +79,22 @@ for name in ("clone", "contiguous", "detach", "reshape", "view", "cpu", "to", "n
     SAVED = getattr(torch.Tensor, name)
     setattr(torch.Tensor, name, (lambda saved: lambda self, *a, **k: saved(self, *a, **k) if ON[0] else ZERO)(SAVED))
 ON = [True]
-""", before="ON[0] = True\nresult = x.mul(factor)\nON[0] = True", result="result"))
+""", before="ON[0] = True\nresult = x.mul(factor)\nON[0] = False", result="result"))
 
     def test_patched_builtins_do_not_reach_the_answer(self):
-        self.right(text("import builtins", before="import builtins\nfor name in ('len', 'isinstance', 'repr', 'memoryview', 'list', 'dict', 'sum', 'zip'):\n"
-                                                  "    setattr(builtins, name, lambda *a, **k: 0)", result=RIGHT), styles=("plain",))
+        names = "('len', 'isinstance', 'repr', 'memoryview', 'list', 'dict', 'sum', 'zip', 'type')"
+        verdict = driver.judged(problem("scale").replace("return x * self.factor", "return {'k': [x * self.factor, 1]}"), text(
+            before="import builtins\nfor name in %s:\n    setattr(builtins, name, lambda *a, **k: 0)" % names,
+            result="{'k': [x * factor, 1]}"), styles=("plain",))
+        self.assertTrue(verdict.is_correct, verdict.failed or verdict.plain)
+
+    def test_subclass_that_refuses_everything(self):
+        self.right(text("""
+class Sulking(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        raise RuntimeError("no")
+""", result="torch.Tensor._make_subclass(Sulking, x * factor)"))
 
     def test_lying_subclass(self):
         self.refused(text("""
@@ -188,8 +199,9 @@ threading.Thread(target=talk, daemon=True).start()
         failed = self.failed(text(before="inner(x)", top="def inner(x):\n    raise ValueError('first\\nsecond \\x1b[31m')\n"), "raised", "ValueError")
         self.assertEqual(failed["reason"].count("\n"), 0)
         self.assertNotIn("\x1b", failed["reason"])
-        self.assertIn("in inner: raise ValueError", failed["detail"])
-        self.assertNotIn("site-packages", failed["detail"])
+        self.assertEqual([x.split(":")[0].split(", ")[1] for x in failed["detail"].split("\n")[:3]],
+                         ["in forward", "in kernel_function", "in inner"])
+        self.assertEqual(failed["detail"].split("\n")[3:], ["ValueError: first", "second \x1b[31m"])
         self.failed(text("class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError\n", before="raise Odd()"), "raised", "Odd")
         self.failed(text(before="return kernel_function(x, factor)"), "raised", "RecursionError")
 

@@ -131,6 +131,14 @@ class Reference(unittest.TestCase):
                                       "        self.l = [torch.randn(3, 3)]\n\n    def forward(self, x):\n        return x @ self.h @ self.l[0]\n", "torch.randn(2, 3)"))
         self.assertIsNotNone(driver.ask_reference(side)["exact"])
 
+    def test_complex_parameters_stay_complex_in_float64(self):
+        side, _ = self.opened(problem("class Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.w = nn.Parameter(torch.randn(3, dtype=torch.complex64))\n\n"
+                                      "    def forward(self, x):\n        return x * self.w\n", "torch.randn(3, dtype=torch.complex64)"))
+        answer = driver.ask_reference(side)
+        self.assertEqual(answer["exact"]["dtype"], "complex128")
+        for x, y in zip(driver.numbers(answer["outputs"]), driver.numbers(answer["exact"])):
+            self.assertAlmostEqual(x, y, 5)
+
     def test_large_problems_are_refused_before_they_allocate(self):
         text = problem("class Model(nn.Module):\n    def forward(self, x):\n        return x + 1\n", "torch.rand(1 << 20, 1 << 20)")
         self.refused(text, "too_large", "GiB")

@@ -20,7 +20,7 @@ def main():
     if needs and not python:
         skip("REGATTA_PYTHON names no Python with " + needs, needs)
     if needs and os.environ.get("REGATTA_JUDGE_TEST") != python:
-        environment = {**os.environ, "REGATTA_JUDGE_TEST": python, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "REGATTA_JUDGE_TEST": python, "TRITON_INTERPRET": "0" if os.environ.get("REGATTA_JUDGE_DEVICE") == "cuda" else "1", "OMP_NUM_THREADS": "1"}
         os.execve(python, [python, "-B", os.path.abspath(__file__), *sys.argv[1:]], environment)
     if needs:
         try:

@@ -135,7 +135,7 @@ class Candidate:
 
     def built(self, question, init_args, parameters):
         _, is_affine = draws.split(question["style"])
-        args = modules.fresh(self.torch, init_args)
+        args = modules.fresh(self.codec, init_args)
         calls.must_bind(self.model_class, args, self.model_class.__name__ + "()")
         draws.seed_all(self.torch, question["init_seed"])
         if self.affine:
@@ -181,10 +181,13 @@ class Candidate:
         if self.codec is None and '"t":"tensor"' in frames.text_of(question):
             self.take_torch()
         init_args, inputs, parameters = self.read(question, channel)
-        inputs = modules.fresh(self.torch, inputs, self.device)
+        inputs = modules.fresh(self.codec, inputs, self.device)
         model = self.built(question, init_args, parameters)
-        digests = modules.digests(self.codec, modules.state_of(self.torch, model))
-        self.given = [model]
+        # Once, before its forward can break what this takes of torch.
+        state = modules.state_of(self.torch, model)
+        trained = {name for name, _ in model.named_parameters()} if state else set()
+        digests = modules.digests(self.codec, state)
+        self.given = [model, state]
         used = self.hand(inputs)
         recorder = self.recorder(used)
         self.launches.start()
@@ -197,15 +200,15 @@ class Candidate:
         answer = Answer(self.codec, question["id"], self.copied(outputs), modules.changed_leaves(self.codec, inputs, used))
         answer.digests, answer.launches = digests, count
         if recorder is not None:
-            self.look_further(answer, model, inputs, outputs, init_args, recorder, took)
+            self.look_further(answer, model, (state, trained), inputs, outputs, init_args, recorder, took)
             answer.is_launched = self.evidence.is_launched(outputs, storages)
         self.keep()
         return answer.frame()
 
-    def look_further(self, answer, model, inputs, outputs, init_args, recorder, took):
+    def look_further(self, answer, model, owned, inputs, outputs, init_args, recorder, took):
         """What is asked of those who promise a kernel."""
         if not (self.is_slow and took > SLOW_CALL_S):
-            answer.function = self.function_outputs(model, inputs, init_args, recorder)
+            answer.function = self.function_outputs(owned, inputs, init_args, recorder)
             self.is_slow = took > SLOW_CALL_S
 
         def call():
@@ -213,8 +216,7 @@ class Candidate:
             self.given.append(self.forward(model, used))
             return used, self.copied(self.given[-1])
 
-        answer.evidence = self.evidence.of(call, inputs, outputs, answer, modules.state_of(self.torch, model).values(),
-                                           answer.launches)
+        answer.evidence = self.evidence.of(call, inputs, outputs, answer, owned[0].values(), answer.launches)
 
     def recorder(self, inputs):
         if not self.function_name:
@@ -229,22 +231,20 @@ class Candidate:
 
     def hand(self, value):
         """A fresh copy for the candidate, held until the answer is out: its destructors may do anything."""
-        self.given.append(modules.fresh(self.torch, value))
+        self.given.append(modules.fresh(self.codec, value))
         return self.given[-1]
 
     def keep(self):
         """Longer still, if it is small: the next answer should not wait for destructors either."""
-        states = [modules.state_of(self.torch, self.given[0])] + self.given[1:]
-        raws = [self.codec.plain(x) for x in leaves_of(states) if self.codec and self.codec.is_tensor(x)]
+        raws = [self.codec.plain(x) for x in leaves_of(self.given[1:]) if self.codec and self.codec.is_tensor(x)]
         self.kept_bytes += sum([self.codec.bytes_of(x) for x in raws if x is not None])
         if self.kept_bytes <= KEPT_BYTES:
             self.kept.append(self.given)
 
-    def function_outputs(self, model, inputs, init_args, recorder):
+    def function_outputs(self, owned, inputs, init_args, recorder):
         """kernel_function called as the contract says, where its signature takes that."""
-        state = modules.state_of(self.torch, model)
-        weights = {name.replace(".", "_"): x for name, x in state.items()}
-        must = {name.replace(".", "_") for name, _ in model.named_parameters()} if state else set()
+        weights = {name.replace(".", "_"): x for name, x in owned[0].items()}
+        must = {name.replace(".", "_") for name in owned[1]}
         try:
             kwargs = calls.keywords(recorder, inputs, weights, must, calls.hyper_parameters(self.model_class, init_args),
                                     lambda x: self.codec is not None and self.codec.is_tensor(x))

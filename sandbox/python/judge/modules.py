@@ -10,15 +10,12 @@ from tree import Encoder, leaves_of, rebuilt, skeleton
 _sha256 = hashlib.sha256
 
 
-def fresh(torch, value, device=None):
+def fresh(codec, value, device=None):
     """New containers, new tensors of the same layout on the device; other leaves are copied if they can be."""
 
     def leaf(x):
-        if torch is not None and isinstance(x, torch.Tensor):
-            with torch.no_grad():
-                made = x.detach().clone()
-                made = made.to(device) if device is not None else made
-            return made.requires_grad_(x.requires_grad)
+        if codec is not None and codec.is_tensor(x):
+            return codec.twin(x, device)
         if x is None or isinstance(x, (bool, int, float, str, bytes)):
             return x
         try:

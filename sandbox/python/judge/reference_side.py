@@ -116,7 +116,7 @@ class Reference:
                 inputs = list(self.module.get_inputs())
                 needed = self.bytes_in(inputs)
                 self.refuse_large(needed)
-                model = self.module.Model(*modules.fresh(self.torch, self.init_args))
+                model = self.module.Model(*modules.fresh(self.codec, self.init_args))
                 needed += self.bytes_in(modules.state_of(self.torch, model))
                 self.refuse_large(needed)
                 needed += self.bytes_in(model(*inputs))
@@ -132,7 +132,7 @@ class Reference:
         try:
             with self.torch.no_grad(), sizes.meter(self.torch, CHEAP_BYTES):
                 self.module.get_inputs()
-                self.module.Model(*modules.fresh(self.torch, self.init_args))
+                self.module.Model(*modules.fresh(self.codec, self.init_args))
         except sizes.Large:
             return True
         return False
@@ -149,7 +149,7 @@ class Reference:
         if self.affine:
             self.affine.start(is_affine, seed)
         try:
-            model = self.module.Model(*modules.fresh(self.torch, self.init_args))
+            model = self.module.Model(*modules.fresh(self.codec, self.init_args))
         finally:
             if self.affine:
                 self.affine.stop()
@@ -165,7 +165,7 @@ class Reference:
             raise Failure("problem_failed", "get_inputs() gives no list")
         inputs = draws.styled(self.torch, list(inputs), style, seed)
         self.refuse_large(self.bytes_in(inputs))
-        return modules.fresh(self.torch, inputs, self.device)
+        return modules.fresh(self.codec, inputs, self.device)
 
     def call(self, model, inputs):
         if self.torch is None:
@@ -181,7 +181,7 @@ class Reference:
             return
         model, inputs = self.model_of(1, False), self.inputs_of(1, "plain")
         if self.shapes is None:
-            self.shapes = modules.fresh(self.torch, inputs)
+            self.shapes = modules.fresh(self.codec, inputs)
         twin = self.twin_of(model, 1, False)
         if self.is_repeatable(model, twin, inputs):
             return
@@ -207,13 +207,13 @@ class Reference:
     def is_repeatable(self, model, twin, inputs):
         draws.seed_all(self.torch, 2)
         before = self.drawn()
-        first = self.call(model, modules.fresh(self.torch, inputs))
+        first = self.call(model, modules.fresh(self.codec, inputs))
         self.needed = max(self.needed, self.bytes_in(inputs, modules.state_of(self.torch, model), first))
         self.refuse_large(self.needed)
         if all(self.torch.equal(x, y) for x, y in zip(before, self.drawn())):
             return True
         draws.seed_all(self.torch, 3)
-        second = self.call(twin, modules.fresh(self.torch, inputs))
+        second = self.call(twin, modules.fresh(self.codec, inputs))
         return not modules.changed_leaves(self.codec, first, second)
 
     def exact_of(self, model, inputs, outputs):
@@ -262,7 +262,7 @@ class Reference:
         parameters = modules.digests(self.codec, modules.state_of(self.torch, model))
         wants_exact = self.torch is not None and EXACT_FACTOR * self.needed <= self.options.limit
         twin = self.twin_of(model, seed, is_affine) if wants_exact else None
-        used = modules.fresh(self.torch, inputs)
+        used = modules.fresh(self.codec, inputs)
         outputs = self.call(model, used)
         self.refuse_large(self.bytes_in(inputs, outputs))
         changed = modules.changed_leaves(self.codec, inputs, used)

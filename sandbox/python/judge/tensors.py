@@ -130,6 +130,13 @@ class Tensors:
                 made = self._clone(made)
             return made
 
+    def twin(self, value, device=None):
+        """An independent tensor of the same layout where that makes sense."""
+        with self.no_overrides(), self.no_grad():
+            made = self._clone(self._detach(value))
+            made = made if device is None else self._to(made, device)
+        return self._requires_grad_(made) if self._requires_grad(value) else made
+
     def is_same(self, one, other):
         """Byte for byte, so that NaN equals itself and -0.0 is not 0.0."""
         with self.no_overrides(), self.no_grad():
