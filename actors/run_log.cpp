@@ -59,7 +59,8 @@ struct teller {
   std::string operator()(const reply_delta&) const { return {}; }
   std::string operator()(const reply_ended& x) const {
     return in_round(x.round) + "reply " + to_string(x.outcome) + ", " + number(x.text.size()) + " bytes in " +
-           std::to_string(x.elapsed.count()) + " ms" + tokens(x.usage) + after(": ", x.error);
+           std::to_string(x.elapsed.count()) + " ms" + tokens(x.usage) + after(": ", x.error) +
+           after("; warning: ", x.warning);
   }
   std::string operator()(const code_extracted& x) const {
     return in_round(x.round) + "code " + to_string(x.result) + after(": ", x.note) +

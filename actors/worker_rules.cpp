@@ -7,7 +7,6 @@
 #include "messages/limits.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace regatta {
 
@@ -22,12 +21,12 @@ std::string seconds_text(std::chrono::seconds x) {
   return std::to_string(x.count()) + " s";
 }
 
-/// " until 10:41:07 UTC"; whole seconds, so that the same wait is said once.
+/// " until 10:41:07 UTC"; whole seconds, so that the same wait is said once, and none that is over before the wait is.
 std::string until_text(std::int64_t utc_us) {
   if (utc_us <= 0) {
     return "";
   }
-  const auto of_day = (utc_us / 1'000'000) % 86'400;
+  const auto of_day = ((utc_us + 999'999) / 1'000'000) % 86'400;
   const auto two = [](std::int64_t x) { return (x < 10 ? "0" : "") + std::to_string(x); };
   return " until " + two(of_day / 3'600) + ":" + two(of_day / 60 % 60) + ":" + two(of_day % 60) + " UTC";
 }
@@ -162,18 +161,8 @@ void worker_rules::on_prompt_progress(const prompt_progress& msg, time_point now
   if (is_current_prompt(msg)) {
     deadline_ = now + silence_limit;
     has_asked_again_ = false;
-    show_progress(msg);
+    show(worker_phase::prompting, note_of(msg));
   }
-}
-
-/// Each note is an event on disk: an end of waiting that moves by a little is not told again.
-void worker_rules::show_progress(const prompt_progress& msg) {
-  constexpr std::int64_t little_us = 10'000'000;
-  const bool is_near = std::abs(msg.until_us - shown_until_us_) < little_us;
-  auto kept = msg;
-  kept.until_us = msg.phase == prompt_phase::throttled && msg.until_us != 0 && is_near ? shown_until_us_ : msg.until_us;
-  shown_until_us_ = kept.until_us;
-  show(worker_phase::prompting, note_of(kept));
 }
 
 void worker_rules::on_prompt_ended(const prompt_ended& msg, time_point now) {

@@ -78,7 +78,6 @@ private:
   void send(std::variant<prompt, check_source, reserve, run> body);
   void report_fact(fact body);
   void show(worker_phase where, std::string note);
-  void show_progress(const prompt_progress& msg);
 
   const model_choice& choice() const;
   void ask_model(std::string note, time_point now);
@@ -136,7 +135,6 @@ private:
   std::unique_ptr<candidate> candidate_;
   worker_phase shown_ = worker_phase::starting;
   std::string shown_note_;
-  std::int64_t shown_until_us_ = 0;
   std::vector<worker_effect> effects_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/race_display.hpp"
 
+#include "cli/terminal_text.hpp"
 #include "messages/codec.hpp"
 #include "messages/event_codec.hpp"
 
@@ -71,6 +72,9 @@ void race_display::on(const event& x, const race_view& view, clock::time_point n
     return;
   }
   stream(x, view);
+  if (const auto* reply = std::get_if<reply_ended>(&x.body); reply != nullptr && !reply->warning.empty()) {
+    show("regatta: " + clean_line(reply->warning) + "\n");
+  }
   const auto line = mode_ == display_mode::plain ? plain_line(x) : std::nullopt;
   if (line) {
     err_.write(stamp(since_start(now)) + *line + "\n");

@@ -5,6 +5,8 @@
 #include "actors/llm/wire_request.hpp"
 #include "messages/digest.hpp"
 
+#include <utility>
+
 namespace regatta {
 
 std::uint32_t gateway_rules::next_try_number(const work_key& key) {
@@ -45,11 +47,16 @@ charge gateway_rules::book(provider_desk& desk, llm_call& call, const try_result
   call.add(out);
   const auto is_limited = [](const spending_limits& x) { return x.money != 0 || x.tokens != 0; };
   const bool has_budget = is_limited(ask.budget) || is_limited(terms_.process_budget) || is_limited(terms_.day_budget);
-  if (out.is_above_bound && has_budget && !desk.player && desk.stopped.empty()) {
+  if (!out.is_above_bound || desk.player) {
+    return out;
+  }
+  const auto what = "it reported " + std::to_string(out.tokens) + " tokens for a call that could use " +
+                    std::to_string(bound.tokens()) + " at most (" + to_string(call.key()) + ")";
+  if (has_budget && desk.stopped.empty()) {
     // One lie may be repeated by each of a thousand workers: no budget can be kept with such a provider.
-    desk.stopped = desk.config.name + " is stopped: it reported " + std::to_string(out.tokens) +
-                   " tokens for a call that could use " + std::to_string(bound.tokens()) + " at most (" +
-                   to_string(call.key()) + "), so no budget can be kept with it";
+    desk.stopped = desk.config.name + " is stopped: " + what + ", so no budget can be kept with it";
+  } else if (!has_budget && !std::exchange(desk.has_warned, true)) {
+    call.warn(desk.config.name + " is not to be trusted with a budget: " + what + ", which is booked in full");
   }
   return out;
 }
@@ -77,7 +84,7 @@ void gateway_rules::on_opened(booking_id id, const call_opened& answer, moment n
   if (!is_awaited || call == nullptr || call->state() != call_state::opening) {
     return;
   }
-  call->hold({}, "");
+  call->hold("");
   call->add_lost(answer.lost_in_flight, answer.lost_cost);
   if (answer.known) {
     end_known(*call, answer, now);
@@ -122,7 +129,7 @@ void gateway_rules::on_closed(booking_id id, moment now) {
   if (!is_awaited || call == nullptr || call->state() != call_state::closing) {
     return;
   }
-  call->hold({}, "");
+  call->hold("");
   by_try_.erase(id);
   auto& desk = desk_of(*call);
   follow(*call, now);
@@ -137,7 +144,7 @@ void gateway_rules::on_ledger_error(booking_id id, const caf::error& why, moment
     return;
   }
   if (!refusal.is_final) {
-    call->hold(now.at + ledger_desk::retry_interval, std::move(refusal.why));
+    call->hold(std::move(refusal.why));
     tell_progress(*call, now);
     return;
   }

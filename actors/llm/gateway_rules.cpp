@@ -38,6 +38,9 @@ caf::expected<accepted> gateway_rules::on_prompt(const prompt& ask, moment now) 
   if (!desk.broken.empty()) {
     return fail(ec::invalid_config, desk.broken);
   }
+  if (is_leaving_) {
+    return fail(ec::refused, "the LLM gateway is leaving");
+  }
   if (withdrawn_races_.contains(ask.race)) {
     return fail(ec::refused, "race " + ask.race.text + " is withdrawn");
   }

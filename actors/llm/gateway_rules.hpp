@@ -45,6 +45,7 @@ struct provider_desk {
   std::unique_ptr<replay_player> player;
   std::string broken;   ///< Why it cannot be used: its recording.
   std::string stopped;  ///< Why we do not use it any more: it billed more than it was allowed to.
+  bool has_warned = false;  ///< … which was told, where no budget had to be kept.
 };
 
 /// What bounds all calls of this process.
@@ -72,11 +73,11 @@ public:
   void on_closed(booking_id id, moment now);
   void on_ledger_error(booking_id id, const caf::error& why, moment now);
   void on_tick(moment now);
+  /// Every call ends as withdrawn; what was sent is settled in the ledger. No prompt is taken any more.
+  void on_leave(moment now);
 
   std::vector<gateway_effect> take_effects() { return std::exchange(effects_, {}); }
   /// There is something to wait for.
-  /// Something is asked of the ledger that it has not answered.
-  bool has_bookings() const { return !ledger_.is_empty(); }
   bool has_work() const { return !calls_.empty() || !ledger_.is_empty(); }
 
 private:
@@ -141,6 +142,7 @@ private:
   std::map<worker_key, tries_made> tries_made_;
   gone_models gone_;
   ledger_desk ledger_;
+  bool is_leaving_ = false;
   bool has_room_ = false;  ///< A reservation was settled since the last look at the ledger's desk.
   std::vector<withdrawal> withdrawals_;
   std::set<race_id> withdrawn_races_;

@@ -38,6 +38,19 @@ void gateway_rules::on_withdraw(const withdraw_prompts& msg, std::uint64_t ticke
   }
 }
 
+void gateway_rules::on_leave(moment now) {
+  is_leaving_ = true;
+  std::vector<call_id> open;
+  for (const auto& [id, call] : calls_) {
+    open.push_back(id);
+  }
+  for (const auto id : open) {
+    if (const auto it = calls_.find(id); it != calls_.end()) {
+      withdraw_call(it->second, now);
+    }
+  }
+}
+
 void gateway_rules::withdraw_call(llm_call& call, moment now) {
   const bool is_out = call.is_out();
   stop(call, llm_outcome::cancelled, "withdrawn", now);

@@ -6,6 +6,7 @@
 #include "messages/limits.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace regatta {
@@ -51,8 +52,7 @@ void llm_call::close(try_result result, retry_decision next) {
   next_step_ = std::move(next);
 }
 
-void llm_call::hold(time_point until, std::string why) {
-  hold_until_ = until;
+void llm_call::hold(std::string why) {
   hold_why_ = std::move(why);
 }
 
@@ -264,11 +264,24 @@ std::optional<prompt_progress> llm_call::take_progress(moment now, const provide
   prompt_progress out{key_.race, key_.worker, key_.round, key_.attempt, current, text().size(), 0, note};
   if (current == prompt_phase::throttled) {
     const auto [until, why] = waits_for(queue, now.at);
-    const auto wait = duration_cast<std::chrono::microseconds>(until - now.at).count();
-    out.until_us = wait > 0 ? now.utc_us + wait : 0;
+    out.until_us = until_to_tell(until, now);
     out.note = why;
   }
   return out;
+}
+
+/// Each one that differs is an event on disk: what was told stays while it is still to come and only a little off.
+std::int64_t llm_call::until_to_tell(time_point until, moment now) {
+  constexpr std::int64_t little_us = 10'000'000;
+  constexpr std::int64_t beat_us = std::chrono::microseconds{progress_every}.count();
+  const auto wait_us = duration_cast<std::chrono::microseconds>(until - now.at).count();
+  const auto off_us = std::abs(now.utc_us + wait_us - told_until_us_);
+  const bool is_to_come = told_until_us_ > now.utc_us + beat_us && off_us < little_us;
+  const bool is_same = told_until_us_ > now.utc_us && off_us < beat_us;
+  if (wait_us <= 0 || (!is_to_come && !is_same)) {
+    told_until_us_ = wait_us > 0 ? now.utc_us + wait_us : 0;
+  }
+  return told_until_us_;
 }
 
 std::pair<llm_call::time_point, std::string> llm_call::waits_for(const provider_queue& queue, time_point now) const {
@@ -276,7 +289,8 @@ std::pair<llm_call::time_point, std::string> llm_call::waits_for(const provider_
     return {retry_at_, retry_why_};
   }
   if (!hold_why_.empty()) {
-    return {hold_until_, hold_why_};
+    // It is asked again each second; nobody knows how often.
+    return {now, hold_why_};
   }
   return {queue.closed_until(now), queue.why(now)};
 }
@@ -309,6 +323,7 @@ prompt_ended llm_call::ended(try_result result, moment now) const {
   out.basis = charged_.basis;
   out.charged_tokens = charged_.tokens;
   out.lost_in_flight = lost_;
+  out.warning = warning_;
   return out;
 }
 

@@ -67,7 +67,7 @@ public:
   try_result take_pending() { return std::exchange(pending_, {}); }
   const retry_decision& next_step() const { return next_step_; }
   /// The ledger keeps it waiting. Empty `why`: no longer.
-  void hold(time_point until, std::string why);
+  void hold(std::string why);
   void add(const charge& x) { add_to(charged_, x); }
   /// Tries that a former process had sent.
   void add_lost(std::uint32_t tries, nano_units cost);
@@ -109,6 +109,8 @@ public:
   std::optional<prompt_delta> take_delta(time_point now, bool is_last);
   /// If it is time for one, or the phase changed.
   std::optional<prompt_progress> take_progress(moment now, const provider_queue& queue, const std::string& note);
+  /// For people, whatever its outcome.
+  void warn(std::string text) { warning_ = std::move(text); }
   /// With the sum of all its charges.
   prompt_ended ended(try_result result, moment now) const;
 
@@ -116,6 +118,7 @@ private:
   const std::string& text() const { return http_ ? http_->text() : text_; }
   prompt_phase phase(time_point now, const provider_queue& queue) const;
   std::pair<time_point, std::string> waits_for(const provider_queue& queue, time_point now) const;
+  std::int64_t until_to_tell(time_point until, moment now);
 
   call_id id_;
   prompt ask_;
@@ -141,7 +144,6 @@ private:
   try_result pending_;
   retry_decision next_step_;
   std::uint64_t row_ = 0;
-  time_point hold_until_{};
   std::string hold_why_;
   charge charged_;
   std::uint32_t lost_ = 0;
@@ -151,6 +153,8 @@ private:
   time_point last_delta_{};
   std::optional<time_point> last_progress_;
   prompt_phase last_phase_ = prompt_phase::queued;
+  std::int64_t told_until_us_ = 0;
+  std::string warning_;
   time_point armed_ = time_point::max();
 };
 

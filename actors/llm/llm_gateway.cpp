@@ -83,7 +83,7 @@ void apply(self_pointer self, gateway_effect effect) {
 
 void leave_if_done(self_pointer self) {
   auto& state = self->state;
-  if (state.leaving && (!state.rules.has_bookings() || self->clock().now() >= state.leave_at)) {
+  if (state.leaving && (!state.rules.has_work() || self->clock().now() >= state.leave_at)) {
     self->quit(*state.leaving);
   }
 }
@@ -100,13 +100,15 @@ void follow_up(self_pointer self) {
   leave_if_done(self);
 }
 
-/// A row that stays open when its process has gone is charged in full: what is being booked is waited for.
+/// A row that stays open when its process has gone is charged in full and counted as lost: whatever is open is ended
+/// and its booking waited for.
 void on_exit(self_pointer self, const caf::exit_msg& msg) {
   if (!msg.reason || self->state.leaving) {
     return;
   }
   self->state.leaving = msg.reason;
   self->state.leave_at = self->clock().now() + leave_timeout;
+  self->state.rules.on_leave(now_of(self));
   follow_up(self);
 }
 

@@ -102,6 +102,29 @@ BOOST_FIXTURE_TEST_CASE(a_good_answer_that_says_nothing_is_left_holds_the_next_c
   BOOST_TEST(begun.size() == 3U, "nothing is wrong, so no probe is needed");
 }
 
+BOOST_FIXTURE_TEST_CASE(an_end_of_waiting_is_still_to_come_and_moves_only_by_much, one_gateway) {
+  ask(1);
+  refuse(begun[0], 429, {{"retry-after", "8"}});
+  std::set<std::int64_t> told;
+  std::size_t seen = 0;
+  for (int i = 0; i < 300; ++i) {
+    for (; seen < progress.size(); ++seen) {
+      const auto& x = progress[seen];
+      if (x.phase == prompt_phase::throttled && x.until_us != 0) {
+        BOOST_TEST(x.until_us > now.utc_us);
+        told.insert(x.until_us);
+      }
+    }
+    if (begun.size() == 2U && i < 100) {
+      // Near to what was told, which is over by now.
+      refuse(begun[1], 429, {{"retry-after", "9"}});
+    } else {
+      advance(100ms);
+    }
+  }
+  BOOST_TEST(told.size() == 2U, "once for each wait");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(gateway_outages)

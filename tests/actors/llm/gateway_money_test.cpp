@@ -133,6 +133,23 @@ BOOST_FIXTURE_TEST_CASE(calls_that_cost_less_than_reserved_leave_room_for_more, 
   BOOST_TEST(most <= limit);
 }
 
+BOOST_FIXTURE_TEST_CASE(usage_above_the_reservation_is_told_once_where_no_budget_is_set, booked_gateway) {
+  for (std::uint32_t worker = 1; worker <= 2; ++worker) {
+    ask(worker);
+    opened(asked.size() - 1, worker);
+    answer_with_usage(begun.back(), 10, 5'000);
+    closed(asked.size() - 1);
+  }
+  BOOST_REQUIRE(ended.size() == 2U);
+  BOOST_TEST(ended[0].outcome == llm_outcome::replied);
+  BOOST_TEST(ended[0].cost == 10 * 1'000 + 5'000 * 2'000, "booked in full");
+  BOOST_TEST(ended[0].warning ==
+             "p is not to be trusted with a budget: it reported 5010 tokens for a call that could use 168 at most "
+             "(r/worker_01/1.1), which is booked in full");
+  BOOST_TEST(ended[1].cost == ended[0].cost);
+  BOOST_TEST(ended[1].warning == "");
+}
+
 BOOST_FIXTURE_TEST_CASE(a_reply_without_usage_is_charged_at_its_bound, booked_gateway) {
   ask(1);
   opened(0, 1);

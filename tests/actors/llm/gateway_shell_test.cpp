@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gateway's actor with a scripted ledger and transport, on a clock that moves when told to.
 #include "actors/llm/llm_gateway.hpp"
+#include "actors/wake_timer.hpp"
 #include "messages/limits.hpp"
 #include "tests/support/deterministic_system.hpp"
 #include "tests/support/printing.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
 #include <caf/typed_event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
 
@@ -29,6 +32,8 @@ struct script {
   std::vector<exchange_id> started;
   exchange_sink wire;
   std::vector<caf::typed_response_promise<call_opened>> unanswered;
+  std::vector<caf::typed_response_promise<call_closed>> unclosed;
+  std::vector<exchange_id> cancelled;
 
   caf::error next() {
     if (answers.empty()) {
@@ -40,7 +45,10 @@ struct script {
   }
 };
 
-ledger_actor::behavior_type scripted_ledger(ledger_actor::pointer self, script* of) {
+/// `wake_up`: answers what it was silent about.
+using scripted_ledger_actor = ledger_actor::extend<caf::reacts_to<wake_up>>;
+
+scripted_ledger_actor::behavior_type scripted_ledger(scripted_ledger_actor::pointer self, script* of) {
   return {
       [=](const open_call& x) -> caf::result<call_opened> {
         of->openings.push_back(x);
@@ -57,10 +65,22 @@ ledger_actor::behavior_type scripted_ledger(ledger_actor::pointer self, script* 
       },
       [=](const close_call& x) -> caf::result<call_closed> {
         of->closings.push_back(x);
+        if (of->is_silent) {
+          of->unclosed.push_back(self->make_response_promise<call_closed>());
+          return of->unclosed.back();
+        }
         if (auto failed = of->next()) {
           return failed;
         }
         return call_closed{x.call};
+      },
+      [=](const wake_up&) {
+        for (auto& promise : std::exchange(of->unanswered, {})) {
+          promise.deliver(call_opened{of->openings.size(), {}, 0, 0});
+        }
+        for (auto& promise : std::exchange(of->unclosed, {})) {
+          promise.deliver(call_closed{});
+        }
       },
   };
 }
@@ -77,7 +97,7 @@ class scripted_transport : public transport {
 public:
   explicit scripted_transport(script* of) : of_{of} {}
   void start(exchange_id id, http_request) override { of_->started.push_back(id); }
-  void cancel(exchange_id) override {}
+  void cancel(exchange_id id) override { of_->cancelled.push_back(id); }
 
 private:
   script* of_;
@@ -92,7 +112,8 @@ struct booked_house {
     llm_gateway_config config;
     config.providers = {provider};
     config.sink = house.spawn(listener, &played);
-    config.ledger = house.spawn(scripted_ledger, &played);
+    ledger = house.spawn(scripted_ledger, &played);
+    config.ledger = ledger;
     config.utc_us = [] { return std::int64_t{1'000'000'000'000}; };
     config.make_transport = [this](exchange_sink sink) {
       played.wire = std::move(sink);
@@ -100,10 +121,17 @@ struct booked_house {
     };
     gateway = house.spawn(llm_gateway, std::move(config));
   }
-  void ask() {
+  booked_house(const booked_house&) = delete;
+  booked_house& operator=(const booked_house&) = delete;
+  /// Calls that nobody ends are waited for as long as the gateway does.
+  ~booked_house() {
+    leave();
+    advance(5'100ms);
+  }
+  void ask(std::uint32_t worker = 1) {
     prompt x;
     x.race = race_id{"r"};
-    x.worker = make_worker_id(1);
+    x.worker = make_worker_id(worker);
     x.round = 1;
     x.attempt = 1;
     x.choice = {"p", "m", {}, {}, 0, ""};
@@ -118,6 +146,13 @@ struct booked_house {
     played.wire(exchange_ended{id, exchange_end::complete, ""});
     house.sched.run();
   }
+  void leave() {
+    caf::anon_send_exit(gateway, caf::exit_reason::user_shutdown);
+    house.sched.run();
+  }
+  bool is_gone() const {
+    return caf::actor_cast<caf::abstract_actor*>(gateway)->getf(caf::abstract_actor::is_terminated_flag);
+  }
   void advance(std::chrono::milliseconds by) {
     for (; by > 0ms; by -= 20ms) {
       house.advance(20ms);
@@ -126,6 +161,7 @@ struct booked_house {
 
   script played;
   test::deterministic_system house;
+  scripted_ledger_actor ledger;
   llm_gateway_core_actor gateway;
 };
 
@@ -179,6 +215,52 @@ BOOST_FIXTURE_TEST_CASE(a_spent_budget_is_the_end_of_the_prompt, booked_house) {
   BOOST_REQUIRE(played.ended.size() == 1U);
   BOOST_TEST(played.ended[0].outcome == llm_outcome::budget_exhausted);
   BOOST_TEST(played.ended[0].error == "as scripted");
+}
+
+BOOST_FIXTURE_TEST_CASE(a_gateway_that_leaves_ends_what_is_open_and_settles_it_first, booked_house) {
+  ask(1);
+  played.is_silent = true;
+  ask(2);
+  leave();
+  BOOST_TEST(!is_gone());
+  BOOST_TEST(played.cancelled == played.started, boost::test_tools::per_element());
+  BOOST_REQUIRE(played.started.size() == 1U);
+  played.wire(exchange_ended{played.started[0], exchange_end::cancelled, ""});
+  house.sched.run();
+  BOOST_TEST(played.ended.size() == 2U, "each worker hears of its call");
+  for (const auto& x : played.ended) {
+    BOOST_TEST(x.outcome == llm_outcome::cancelled);
+  }
+  BOOST_REQUIRE(played.closings.size() == 1U);
+  BOOST_TEST(played.closings[0].call == 1U);
+  BOOST_TEST(played.closings[0].ended.basis == charge_basis::reserved, "it went out, and nobody knows how far it got");
+  // The row of the second comes late; it is closed, too, since nothing was sent.
+  BOOST_REQUIRE(played.unanswered.size() == 1U);
+  house.tell(ledger, wake_up{});
+  BOOST_REQUIRE(played.closings.size() == 2U);
+  BOOST_TEST(played.closings[1].call == 2U);
+  BOOST_TEST(played.closings[1].ended.cost == 0);
+  BOOST_TEST(!is_gone());
+  house.tell(ledger, wake_up{});
+  BOOST_TEST(is_gone());
+  BOOST_TEST(played.started.size() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_gateway_that_leaves_waits_five_seconds_at_most_and_takes_no_prompt, booked_house) {
+  ask(1);
+  played.is_silent = true;
+  leave();
+  prompt late;
+  late.race = race_id{"r2"};
+  late.worker = make_worker_id(1);
+  late.choice = {"p", "m", {}, {}, 0, ""};
+  const auto refused = house.ask<accepted>(gateway, late);
+  BOOST_TEST(!refused);
+  BOOST_TEST(code_of(refused.error()) == ec::refused);
+  advance(4'900ms);
+  BOOST_TEST(!is_gone());
+  advance(200ms);
+  BOOST_TEST(is_gone());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
