@@ -177,7 +177,7 @@ private:
     command->add_option("--keep-size", out_.keep_size, "The oldest until the state folder is no larger, e.g. 10GiB")
         ->type_name("SIZE");
     command->add_flag("--dry-run", out_.is_dry_run, "Only say what would go");
-    add_entries(command, {"state-dir"});
+    add_entries(command, {"state-dir", "json"});
     command->footer(
         "Without a limit only leftovers go. Races that run, or that can be resumed, stay; so does what was\n"
         "spent, which budgets count. Exit code: 0, or 1 if something could not be removed.");

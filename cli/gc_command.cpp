@@ -2,6 +2,7 @@
 #include "actors/llm/command_folder.hpp"
 #include "actors/store_gc.hpp"
 #include "cli/commands.hpp"
+#include "cli/gc_codec.hpp"
 #include "cli/log.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal_text.hpp"
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace regatta::cli {
 
@@ -82,7 +84,11 @@ std::string kept_text(const gc_plan& plan) {
   return out;
 }
 
-exit_code tell_plan(const gc_plan& plan, streams to) {
+exit_code tell_plan(const gc_plan& plan, bool is_json, streams to) {
+  if (is_json) {
+    to.out.write(gc_json({plan, plan.races, {}, true}));
+    return exit_code::won;
+  }
   for (const auto& x : plan.races) {
     to.out.write("would remove " + x.race.text + "  " + line_of(x));
   }
@@ -93,6 +99,30 @@ exit_code tell_plan(const gc_plan& plan, streams to) {
                plural(plan.leftovers.size(), "leftover") + " of " + size_text(plan.bytes) +
                "; would keep: " + kept_text(plan) + "\n");
   return exit_code::won;
+}
+
+exit_code carry_out(store_gc& gc, const gc_plan& plan, std::int64_t now_us, bool is_json, streams to) {
+  std::vector<gc_race> removed;
+  const auto told = [&](const gc_race& race) {
+    removed.push_back(race);
+    if (!is_json) {
+      to.out.write("removed " + race.race.text + "  " + line_of(race));
+    }
+  };
+  const auto done = gc.run(plan, now_us, told);
+  if (!done) {
+    return complain(done.error(), to);
+  }
+  for (const auto& why : done->kept) {
+    to.err.write("regatta: " + clean_line(why) + "\n");
+  }
+  if (is_json) {
+    to.out.write(gc_json({plan, removed, *done, false}));
+    return done->kept.empty() ? exit_code::won : exit_code::failed;
+  }
+  to.out.write("removed " + plural(done->races, "race") + " and " + plural(done->leftovers, "leftover") + ", " +
+               size_text(done->bytes) + "; kept: " + kept_text(plan) + "\n");
+  return done->kept.empty() ? exit_code::won : exit_code::failed;
 }
 
 }  // namespace
@@ -116,18 +146,9 @@ exit_code run_gc(const session& x, streams to) {
     plan->leftovers.push_back(std::move(folder));
   }
   if (x.line.is_dry_run) {
-    return tell_plan(*plan, to);
+    return tell_plan(*plan, x.values.flag("json"), to);
   }
-  const auto told = [&](const gc_race& race) { to.out.write("removed " + race.race.text + "  " + line_of(race)); };
-  const auto done = (*gc)->run(*plan, now_us, told);
-  if (!done) {
-    return complain(done.error(), to);
-  }
-  for (const auto& why : done->kept) {
-    to.err.write("regatta: " + clean_line(why) + "\n");
-  }
-  to.out.write("removed " + plural(done->races, "race") + " and " + plural(done->leftovers, "leftover") + ", " + size_text(done->bytes) + "; kept: " + kept_text(*plan) + "\n");
-  return done->kept.empty() ? exit_code::won : exit_code::failed;
+  return carry_out(**gc, *plan, now_us, x.values.flag("json"), to);
 }
 
 }  // namespace regatta::cli

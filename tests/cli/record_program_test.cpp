@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace regatta::test {
@@ -92,6 +93,17 @@ BOOST_AUTO_TEST_CASE(gc_says_what_would_go_and_then_takes_it) {
   program_run nothing{folder.path(), {regatta_program(), "gc", "--older-than", "30d"}};
   BOOST_TEST(nothing.wait() == 0, nothing.err());
   BOOST_TEST(has(nothing.out(), "removed 0 races"), nothing.out());
+  program_run planned{folder.path(), {regatta_program(), "gc", "--keep-size", "1KiB", "--dry-run", "--json"}};
+  BOOST_TEST(planned.wait() == 0, planned.err());
+  BOOST_TEST(planned.out().starts_with(R"({"schema_version":1,"is_dry_run":true,"races":[{"run_id":"run_)"),
+             planned.out());
+  BOOST_TEST(has(planned.out(), R"("kept_ended":0,"kept_running":0,"kept_resumable":0,"failures":[]})" "\n"),
+             planned.out());
+  BOOST_TEST(std::ranges::count(planned.out(), '\n') == 1);
+  program_run none{folder.path(), {regatta_program(), "gc", "--older-than", "30d", "--json"}};
+  BOOST_TEST(none.wait() == 0, none.err());
+  BOOST_TEST(none.out().starts_with(R"({"schema_version":1,"is_dry_run":false,"races":[],"leftovers":)"), none.out());
+  BOOST_TEST(has(none.out(), R"("kept_ended":1,)"), none.out());
   program_run gc{folder.path(), {regatta_program(), "gc", "--keep-size", "1KiB"}};
   BOOST_TEST(gc.wait() == 0, gc.err());
   BOOST_TEST(has(gc.out(), "removed 1 race and 0 leftovers"), gc.out());
