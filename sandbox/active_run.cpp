@@ -204,6 +204,8 @@ run_result active_run::result(const confinement& walls, const cgroup_usage& usag
   using std::chrono::microseconds;
   run_result result;
   result.level = walls.level;
+  result.is_warm = zygote.has_value();
+  result.why_cold = why_cold;
   result.started_at = started_at_;
   result.elapsed = duration_cast<microseconds>(now - asked_at_);
   if (started_) {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace regatta::sandbox {
 
@@ -45,6 +46,7 @@ public:
   /// All records that have come.
   void read_records();
 
+  clock::time_point asked_at() const { return asked_at_; }
   /// When the runner must look at this run again; empty: never.
   std::optional<clock::time_point> deadline() const;
   /// Past `deadline()`.
@@ -65,6 +67,12 @@ public:
   unique_fd out;
   unique_fd err;
   bool is_armed = false;  ///< pid 1 exists and `ender` can end it.
+
+  std::optional<std::uint64_t> zygote;  ///< That it starts from.
+  std::string why_cold;
+  /// For the forker, should the zygote refuse.
+  launch_request request;
+  std::vector<unique_fd> spare;
 
 private:
   void on_record(const init_record& record, std::vector<unique_fd>& descriptors);

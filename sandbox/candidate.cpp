@@ -4,6 +4,7 @@
 #include "sandbox/landlock.hpp"
 #include "sandbox/linux_api.hpp"
 #include "sandbox/setup_error.hpp"
+#include "sandbox/warm_parent.hpp"
 #include "sandbox/wire.hpp"
 
 #include <fcntl.h>
@@ -93,25 +94,19 @@ void take_ends(const candidate_ends& ends) {
 }
 
 void reset_signals() {
-  for (int number = 1; number < NSIG; ++number) {
-    ::signal(number, SIG_DFL);
-  }
+  reset_signal_handlers();
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (const auto& text : texts) {
-    pointers.push_back(const_cast<char*>(text.c_str()));
-  }
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 }  // namespace
+
+void reset_signal_handlers() {
+  for (int number = 1; number < NSIG; ++number) {
+    ::signal(number, SIG_DFL);
+  }
+}
 
 void drop_capabilities() {
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -147,18 +142,23 @@ void confine(const launch_plan& plan, const std::vector<sock_filter>& filter) {
   }
 }
 
-void become_candidate(const launch_plan& plan, const candidate_ends& ends, const std::vector<sock_filter>& filter) {
+void become_candidate(const launch_plan& plan, const candidate_ends& ends, const std::vector<sock_filter>& filter,
+                      warm_parent* warm) {
   int report = ends.exec_report;
   try {
     ::setsid();
     take_ends(ends);
     report = report_fd;
     // pid 1 made the run's folder its current one; the candidate starts there.
-    auto argv = pointers_to(plan.argv);
-    auto environment = pointers_to(plan.environment);
+    auto argv = linux_api::pointers_to(plan.argv);
+    auto environment = linux_api::pointers_to(plan.environment);
     init_record failed_exec;  // made ready: under RLIMIT_DATA there may be no memory for it later
     set_step(failed_exec, "exec " + plan.argv[0]);
     confine(plan, filter);
+    if (warm != nullptr) {
+      ::close(report);
+      warm->become(plan);
+    }
     ::execve(argv[0], argv.data(), environment.data());
     failed_exec.code = errno;
     [[maybe_unused]] const auto ignored = ::write(report, &failed_exec, sizeof failed_exec);

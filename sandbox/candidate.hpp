@@ -12,6 +12,8 @@
 
 namespace regatta::sandbox {
 
+class warm_parent;
+
 struct candidate_ends {
   int in = -1;
   int out = -1;
@@ -26,8 +28,11 @@ inline constexpr int candidate_nice = 10;
 /// Limits, priority, Landlock, uid, capabilities, seccomp, in the only order that works. Throws setup_error.
 void confine(const launch_plan& plan, const std::vector<sock_filter>& filter);
 
+/// Execs the plan's program; where there is a warm parent it goes on as a copy of that instead.
 [[noreturn]] void become_candidate(const launch_plan& plan, const candidate_ends& ends,
-                                   const std::vector<sock_filter>& filter);
+                                   const std::vector<sock_filter>& filter, warm_parent* warm);
+
+void reset_signal_handlers();
 
 /// Empties all capability sets of the calling thread but the bounding set.
 void drop_capabilities();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/forker.hpp"
 
-#include "sandbox/cgroup.hpp"
+#include "sandbox/candidate.hpp"
 #include "sandbox/init.hpp"
 #include "sandbox/launch_plan.hpp"
 #include "sandbox/linux_api.hpp"
-#include "sandbox/seccomp_policy.hpp"
+#include "sandbox/warm_parent.hpp"
 #include "sandbox/wire.hpp"
 
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 #include <cerrno>
 #include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace regatta::sandbox {
@@ -26,9 +26,9 @@ namespace {
 
 class forker {
 public:
+  forker(std::vector<sock_filter> filter, warm_parent* warm) : filter_(std::move(filter)), warm_(warm) {}
+
   bool open() {
-    std::string error;
-    filter_ = build_seccomp_filter(error);
     sigset_t child;
     ::sigemptyset(&child);
     ::sigaddset(&child, SIGCHLD);
@@ -96,25 +96,39 @@ private:
   }
 
   void launch(const launch_request& request, std::vector<unique_fd>& descriptors) {
+    launch_reply reply;
+    reply.run = request.run;
+    if (warm_ != nullptr && !warm_->is_fit()) {
+      reply.error = unfit_to_fork;
+      send_message(forker_channel_fd, &reply, sizeof reply, {});
+      return;
+    }
     int pidfd = -1;
     bool joined = false;
     const int cgroup = request.has_cgroup != 0 ? descriptors[fixed_descriptors].get() : -1;
+    if (warm_ != nullptr) {
+      warm_->before_fork();
+    }
     const auto pid = linux_api::clone_process(request.clone_flags, cgroup, pidfd, joined);
     if (pid == 0) {
       become_init(descriptors, fixed_descriptors + request.has_cgroup);
     }
+    reply.error = pid < 0 ? errno : 0;
+    if (warm_ != nullptr) {
+      warm_->after_fork();
+    }
     if (pid > 0) {
       running_.insert(pid);
     }
-    launch_reply reply;
-    reply.run = request.run;
-    reply.error = pid < 0 ? errno : 0;
     const unique_fd owned{pid < 0 ? -1 : pidfd};
     send_message(forker_channel_fd, &reply, sizeof reply, owned ? std::vector<int>{owned.get()} : std::vector<int>{});
   }
 
   [[noreturn]] void become_init(std::vector<unique_fd>& descriptors, std::size_t first_procs) {
     ::close(forker_channel_fd);
+    if (warm_ != nullptr) {
+      reset_signal_handlers();
+    }
     signals_.reset();
     alive_writer_.reset();
     init_ends ends;
@@ -129,12 +143,13 @@ private:
     ends.outer_uid = uid_;
     ends.outer_gid = gid_;
     ends.forker_alive = alive_.get();
-    run_init(std::move(ends), filter_);
+    run_init(std::move(ends), filter_, warm_);
   }
 
   const uid_t uid_ = ::geteuid();
   const gid_t gid_ = ::getegid();
-  std::vector<sock_filter> filter_;
+  const std::vector<sock_filter> filter_;
+  warm_parent* const warm_;
   unique_fd signals_;
   /// Every run's pid 1 holds the read end; only we hold the other.
   unique_fd alive_, alive_writer_;
@@ -143,17 +158,14 @@ private:
 
 }  // namespace
 
-int forker_main(int argc, char** argv) {
-  forker self;
+bool serve_runs(std::vector<sock_filter> filter, warm_parent* warm) {
+  forker self{std::move(filter), warm};
   if (!self.open()) {
-    return 1;
+    return false;
   }
   self.serve();
   self.wait_for_runs();
-  for (int i = 1; i < argc; ++i) {
-    remove_group(argv[i]);
-  }
-  return 0;
+  return true;
 }
 
 }  // namespace regatta::sandbox

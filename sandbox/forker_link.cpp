@@ -3,7 +3,9 @@
 
 #include "messages/install_paths.hpp"
 #include "sandbox/forker.hpp"
+#include "sandbox/linux_api.hpp"
 #include "sandbox/wire.hpp"
+#include "sandbox/zygote.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -38,14 +40,18 @@ bool ends_within(pid_t pid, int ms) {
   return ready > 0;
 }
 
-/// In a session of its own, so that Ctrl-C at our terminal does not reach it; signals as at boot; no environment.
-int spawn(const std::string& program, const std::vector<std::string>& arguments, int channel, pid_t& pid) {
+/// In a session of its own, so that Ctrl-C at our terminal does not reach it; signals as at boot.
+int spawn(const forker_link::command& what, int channel, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDWR, 0);
   ::posix_spawn_file_actions_adddup2(&actions, 0, 1);
   ::posix_spawn_file_actions_adddup2(&actions, channel, forker_channel_fd);
-  ::posix_spawn_file_actions_addclosefrom_np(&actions, forker_channel_fd + 1);
+  if (what.filter >= 0) {
+    ::posix_spawn_file_actions_adddup2(&actions, what.filter, zygote_filter_fd);
+    ::posix_spawn_file_actions_addchdir_np(&actions, "/");
+  }
+  ::posix_spawn_file_actions_addclosefrom_np(&actions, what.filter >= 0 ? zygote_filter_fd + 1 : forker_channel_fd + 1);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
@@ -54,14 +60,8 @@ int spawn(const std::string& program, const std::vector<std::string>& arguments,
   ::sigfillset(&all);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
-  // As an argument, too: a bundle's start script cannot hand argv[0] on.
-  std::vector<char*> argv{const_cast<char*>(forker_name.data()), const_cast<char*>(forker_name.data())};
-  for (const auto& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
-  argv.push_back(nullptr);
-  char* const environment[] = {nullptr};
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environment);
+  const auto argv = linux_api::pointers_to(what.argv), environment = linux_api::pointers_to(what.environment);
+  const int error = ::posix_spawn(&pid, what.program.c_str(), &actions, &attributes, argv.data(), environment.data());
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   return error;
@@ -73,17 +73,43 @@ forker_link::~forker_link() {
   stop();
 }
 
-bool forker_link::start(const std::string& program, const std::vector<std::string>& cgroups, std::string& error) {
-  unique_fd theirs;
+bool forker_link::open_channel(unique_fd& theirs, std::string& error) {
   if (!make_socket_pair(channel_, theirs)) {
     error = std::string{"socketpair: "} + std::strerror(errno);
     return false;
   }
-  // dup2 onto itself would leave close-on-exec set: keep the forker's number free.
-  if (theirs.get() == forker_channel_fd) {
-    theirs.reset(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, forker_channel_fd + 1));
+  // dup2 onto itself would leave close-on-exec set, and onto a number in use would close that: keep ours free.
+  if (theirs.get() <= zygote_filter_fd) {
+    theirs.reset(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, zygote_filter_fd + 1));
   }
-  if (const int failed = spawn(program, cgroups, theirs.get(), pid_); failed != 0) {
+  return true;
+}
+
+bool forker_link::begin(const command& what, std::string& error) {
+  is_reaped_later_ = true;
+  unique_fd theirs;
+  if (!open_channel(theirs, error)) {
+    return false;
+  }
+  if (const int failed = spawn(what, theirs.get(), pid_); failed != 0) {
+    pid_ = -1;
+    channel_.reset();
+    error = "start " + what.program + ": " + std::strerror(failed);
+    return false;
+  }
+  set_nonblocking(channel_.get());
+  return true;
+}
+
+bool forker_link::start(const std::string& program, const std::vector<std::string>& cgroups, std::string& error) {
+  unique_fd theirs;
+  if (!open_channel(theirs, error)) {
+    return false;
+  }
+  // As an argument, too: a bundle's start script cannot hand argv[0] on.
+  command what{program, {std::string{forker_name}, std::string{forker_name}}, {}, -1};
+  what.argv.insert(what.argv.end(), cgroups.begin(), cgroups.end());
+  if (const int failed = spawn(what, theirs.get(), pid_); failed != 0) {
     pid_ = -1;
     channel_.reset();
     error = "start forker " + program + ": " + std::strerror(failed);
@@ -130,7 +156,10 @@ void forker_link::send_more() {
 }
 
 std::optional<forker_link::reply> forker_link::receive() {
-  launch_reply bytes;
+  struct {
+    launch_reply head;
+    char text[longest_refusal];
+  } bytes;
   received message;
   if (!channel_ || !receive_message(channel_.get(), &bytes, sizeof bytes, message)) {
     if (channel_ && errno != EAGAIN) {
@@ -138,13 +167,14 @@ std::optional<forker_link::reply> forker_link::receive() {
     }
     return std::nullopt;
   }
-  if (message.size != sizeof bytes) {
+  if (message.size < sizeof bytes.head) {
     close();
     return std::nullopt;
   }
   reply out;
-  out.run = bytes.run;
-  out.error = bytes.error;
+  out.run = bytes.head.run;
+  out.error = bytes.head.error;
+  out.text.assign(bytes.text, message.size - sizeof bytes.head);
   if (!message.descriptors.empty()) {
     out.pidfd = std::move(message.descriptors.front());
   } else if (out.error == 0) {
@@ -166,7 +196,9 @@ void forker_link::close() {
   if (pid_ > 0) {
     // Hung up or dying; its runs die with it.
     ::kill(pid_, SIGKILL);
-    wait_for_end();
+    if (!is_reaped_later_) {
+      wait_for_end();
+    }
   }
 }
 
@@ -177,6 +209,13 @@ void forker_link::stop() {
     ::kill(pid_, SIGKILL);
   }
   wait_for_end();
+}
+
+bool forker_link::has_ended() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) != 0) {
+    pid_ = -1;
+  }
+  return pid_ <= 0;
 }
 
 void forker_link::wait_for_end() {

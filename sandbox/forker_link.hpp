@@ -21,6 +21,17 @@ public:
 
   /// Execs `program` as forker and waits for its hello. False and `error` filled if that fails.
   bool start(const std::string& program, const std::vector<std::string>& cgroups, std::string& error);
+
+  /// Another program that is to become a forker, in "/". `filter` gets the number zygote_filter_fd.
+  struct command {
+    std::string program;
+    std::vector<std::string> argv;
+    std::vector<std::string> environment;
+    int filter = -1;
+  };
+  /// Execs it and does not wait: its first reply, for run 0, is its hello or its refusal. What is killed later is
+  /// reaped by `has_ended`.
+  bool begin(const command& what, std::string& error);
   bool is_up() const { return static_cast<bool>(channel_); }
   /// For epoll; non-blocking.
   int channel() const { return channel_.get(); }
@@ -34,6 +45,7 @@ public:
     std::uint64_t run = 0;
     int error = 0;
     unique_fd pidfd;
+    std::string text;  ///< Of a refusal.
   };
   /// Empty if nothing has come. The forker is down (`is_up()` is false) if it hung up.
   std::optional<reply> receive();
@@ -42,8 +54,12 @@ public:
   void kill();
   /// Hangs up, so that it ends when its runs have, and waits for that.
   void stop();
+  /// Only hangs up.
+  void hang_up() { channel_.reset(); }
+  bool has_ended();
 
 private:
+  bool open_channel(unique_fd& theirs, std::string& error);
   void close();
   void wait_for_end();
 
@@ -53,6 +69,7 @@ private:
   };
   unique_fd channel_;
   pid_t pid_ = -1;
+  bool is_reaped_later_ = false;
   std::deque<unsent_request> unsent_;
 };
 

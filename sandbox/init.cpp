@@ -34,8 +34,8 @@ constexpr std::int64_t sample_interval_ns = 100'000'000;
 
 class init_process {
 public:
-  init_process(init_ends ends, launch_plan plan, const std::vector<sock_filter>& filter)
-      : ends_(std::move(ends)), plan_(std::move(plan)), filter_(filter) {}
+  init_process(init_ends ends, launch_plan plan, const std::vector<sock_filter>& filter, warm_parent* warm)
+      : ends_(std::move(ends)), plan_(std::move(plan)), filter_(filter), warm_(warm) {}
 
   void set_up() {
     // Our end is the tree's end; the forker's death must be ours. Nobody inside may read our memory or descriptors.
@@ -69,7 +69,7 @@ public:
     main_ = ::fork();
     check_step(main_ >= 0, "fork");
     if (main_ == 0) {
-      become_candidate(plan_, {ends_.in.get(), ends_.out.get(), ends_.err.get(), report_writer.get()}, filter_);
+      become_candidate(plan_, {ends_.in.get(), ends_.out.get(), ends_.err.get(), report_writer.get()}, filter_, warm_);
     }
     ends_.in.reset();
     ends_.out.reset();
@@ -278,6 +278,7 @@ private:
   init_ends ends_;
   launch_plan plan_;
   const std::vector<sock_filter>& filter_;
+  warm_parent* const warm_;
   std::optional<scratch_folder> scratch_;
   unique_fd signals_;
   unique_fd exec_report_;
@@ -289,12 +290,12 @@ private:
 
 }  // namespace
 
-void run_init(init_ends ends, const std::vector<sock_filter>& filter) {
+void run_init(init_ends ends, const std::vector<sock_filter>& filter, warm_parent* warm) {
   auto plan = decode_plan(read_memory_file(ends.plan.get()));
   if (!plan) {
     ::_exit(125);
   }
-  init_process init{std::move(ends), std::move(*plan), filter};
+  init_process init{std::move(ends), std::move(*plan), filter, warm};
   try {
     init.set_up();
     init.start();

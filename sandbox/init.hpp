@@ -15,6 +15,8 @@
 
 namespace regatta::sandbox {
 
+class warm_parent;
+
 struct init_ends {
   unique_fd plan;
   unique_fd runner;  ///< The run's socket.
@@ -26,6 +28,7 @@ struct init_ends {
   int forker_alive = -1;  ///< Hangs up when the forker is dead.
 };
 
-[[noreturn]] void run_init(init_ends ends, const std::vector<sock_filter>& filter);
+/// `warm`: the candidate is forked ready; null: it is exec'd.
+[[noreturn]] void run_init(init_ends ends, const std::vector<sock_filter>& filter, warm_parent* warm);
 
 }  // namespace regatta::sandbox

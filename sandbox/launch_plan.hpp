@@ -45,12 +45,15 @@ struct launch_request {
 inline constexpr std::size_t fixed_descriptors = 5;
 
 /// forker → runner. With the pidfd if `error` is 0. The first one of a forker has run 0 and `wire_version` in
-/// `error`.
+/// `error`, or `unfit_to_fork` and after it a text that says why there will be no second.
 struct launch_reply {
   std::uint64_t run = 0;
   std::int32_t error = 0;
   std::int32_t padding = 0;
 };
+/// No errno: the forker is in no state to fork this or any other run.
+inline constexpr std::int32_t unfit_to_fork = -1;
+inline constexpr std::size_t longest_refusal = 400;
 
 /// pid 1 → runner.
 struct init_record {

@@ -150,6 +150,16 @@ int install_seccomp(const void* instructions, unsigned short count) {
   return as_int(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
 }
 
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (const auto& text : texts) {
+    pointers.push_back(const_cast<char*>(text.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 bool write_file(const std::string& path, const std::string& text) {
   const unique_fd file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   return file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace regatta::sandbox::linux_api {
 
@@ -46,6 +47,9 @@ int landlock_restrict(int ruleset);
 
 /// Installs the program for the calling thread, children included. `instructions` points at sock_filter.
 int install_seccomp(const void* instructions, unsigned short count);
+
+/// As exec wants them. Valid as long as the texts.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts);
 
 /// True if the whole text was written. errno says why not.
 bool write_file(const std::string& path, const std::string& text);

@@ -81,6 +81,7 @@ void add_run_options(CLI::App& app, sandbox::run_command& command, std::chrono::
   app.add_option("--python-path", command.python_path, "Folder outside the interpreter that candidates may read")
       ->take_all();
   app.add_option("--readable", command.readable, "Any other path that the run may read")->take_all();
+  app.add_option("--preload", command.preload, "Fork it from a Python that has this module loaded")->take_all();
   app.add_option("--keep", command.keep, "File to copy out of the run's folder after its end")->take_all();
   app.add_option("--keep-to", command.keep_to, "Folder for kept files")->check(CLI::ExistingDirectory);
   app.add_option("--gpu-device", command.devices, "Device node to make usable, e.g. /dev/nvidia0")->take_all();

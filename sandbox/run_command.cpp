@@ -74,6 +74,9 @@ std::string add_candidate(const run_command& command, run_spec& spec) {
   }
   spec.argv = {python->executable, "-u", "candidate_main.py"};
   spec.readable = python->readable;
+  if (!command.preload.empty()) {
+    spec.preload = command.preload;
+  }
   return {};
 }
 
@@ -118,7 +121,9 @@ std::string number(const char* key, std::int64_t value) {
 void print_json(const run_result& result) {
   std::string out = R"({"schema_version":1,"outcome":)" + json_string(name_of(result.outcome)) +
                     ",\"claim\":" + json_string(name_of(result.claim)) + ",\"reason\":" + json_string(result.reason) +
-                    ",\"level\":" + json_string(name_of(result.level)) + ",\"engine\":" + json_string(result.engine);
+                    ",\"level\":" + json_string(name_of(result.level)) + ",\"engine\":" + json_string(result.engine) +
+                    ",\"is_warm\":" + (result.is_warm ? "true" : "false") +
+                    ",\"why_cold\":" + json_string(result.why_cold);
   out += number("exit_code", result.exit_code) + number("signal", result.signal);
   out += number("launch_us", result.launch.count()) + number("elapsed_us", result.elapsed.count()) +
          number("killed_in_us", result.killed_in.count()) + number("cpu_us", result.cpu_time.count());
@@ -153,7 +158,10 @@ void print_text(const run_result& result) {
     std::fprintf(stderr, ", tree gone %.1f ms after the kill",
                  static_cast<double>(result.killed_in.count()) / us_per_ms);
   }
-  std::fputc('\n', stderr);
+  std::fputs(result.is_warm ? ", warm\n" : "\n", stderr);
+  if (!result.why_cold.empty()) {
+    std::fprintf(stderr, "cold: %s\n", printable(result.why_cold).c_str());
+  }
 }
 
 run_result run_until_end_or_signal(runner& sandbox, run_spec spec) {

@@ -23,6 +23,7 @@ struct run_command {
   std::vector<std::string> variables;  ///< "KEY=value"
   run_limits limits;
   runner_config config;
+  std::vector<std::string> preload;  ///< Start warm, with these modules; empty: as any other program.
   bool is_json = false;
 };
 

@@ -52,16 +52,8 @@ void run_loop::launch(std::unique_ptr<active_run> owned) {
   if (reason.empty() && !run.ender->reason()) {
     run.slot = static_cast<std::uint32_t>(free - slots_taken_.begin());
     *free = true;
-    launch_request request;
-    std::vector<unique_fd> descriptors;
-    if (ensure_forker(reason) && prepare(run, request, descriptors)) {
-      forker_.send(request, std::move(descriptors));
-      if (!forker_.is_up()) {
-        on_forker_down();
-      }
-      return;
-    }
-    reason = reason.empty() ? std::string{"descriptors or cgroup: "} + std::strerror(errno) : reason;
+    dispatch(run);
+    return;
   }
   if (!reason.empty()) {
     run.fail(reason);
@@ -69,7 +61,46 @@ void run_loop::launch(std::unique_ptr<active_run> owned) {
   conclude(run);
 }
 
-bool run_loop::prepare(active_run& run, launch_request& request, std::vector<unique_fd>& descriptors) {
+/// To a zygote, to the forker, or not yet.
+void run_loop::dispatch(active_run& run) {
+  const auto advice = choose_zygote(run);
+  if (advice == zygote_book::advice::wait) {
+    waiting_.push_back(run.id);
+    return;
+  }
+  std::vector<unique_fd> descriptors;
+  std::string reason;
+  if (!prepare(run, descriptors)) {
+    reason = std::string{"descriptors or cgroup: "} + std::strerror(errno);
+  } else if (advice == zygote_book::advice::cold) {
+    send_cold(run, std::move(descriptors), reason);
+  } else {
+    keep_spare(run, descriptors);
+    const auto zygote = *run.zygote;
+    zygotes_.link(zygote).send(run.request, std::move(descriptors));
+    if (!zygotes_.link(zygote).is_up()) {
+      on_zygote_down(zygote, "it hung up");
+    }
+  }
+  if (!reason.empty()) {
+    run.fail(reason);
+    conclude(run);
+  }
+}
+
+bool run_loop::send_cold(active_run& run, std::vector<unique_fd> descriptors, std::string& reason) {
+  if (!ensure_forker(reason)) {
+    return false;
+  }
+  forker_.send(run.request, std::move(descriptors));
+  if (!forker_.is_up()) {
+    on_forker_down({});
+  }
+  return true;
+}
+
+bool run_loop::prepare(active_run& run, std::vector<unique_fd>& descriptors) {
+  auto& request = run.request;
   unique_fd control, in, out, err;
   if (!make_socket_pair(run.control, control) || !make_pipe(run.err, err)) {
     return false;
@@ -125,7 +156,7 @@ void run_loop::on_forker() {
     on_reply(std::move(*reply));
   }
   if (!forker_.is_up()) {
-    on_forker_down();
+    on_forker_down({});
   }
 }
 
@@ -135,6 +166,10 @@ void run_loop::on_reply(forker_link::reply reply) {
     return;
   }
   auto& run = *found->second;
+  if (reply.error == unfit_to_fork && run.zygote) {
+    on_zygote_unfit(run);
+    return;
+  }
   const int pidfd = reply.pidfd.get();
   if (reply.error != 0 || !watch(pidfd, source::pidfd, run.id)) {
     run.fail(std::string{"clone: "} + std::strerror(reply.error != 0 ? reply.error : errno));
@@ -142,23 +177,25 @@ void run_loop::on_reply(forker_link::reply reply) {
     return;
   }
   run.is_armed = true;
+  run.spare.clear();
   const int signal = config_.walls.namespaces ? SIGKILL : SIGTERM;
   if (run.ender->arm(std::move(reply.pidfd), std::move(run.leaf.kill), signal)) {
     ::send(run.control.get(), &go_byte, 1, MSG_NOSIGNAL);
   }
 }
 
-/// Runs that have a pidfd end by it: their pid 1 dies with the forker. The others never got their go.
-void run_loop::on_forker_down() {
+/// Runs that have a pidfd end by it: their pid 1 dies with the forker (or zygote). The others never got their go.
+void run_loop::on_forker_down(std::optional<zygote_book::id> zygote) {
   std::vector<run_handle> lost;
   for (const auto& [id, run] : runs_) {
-    if (!run->is_armed) {
+    const bool is_waiting = std::find(waiting_.begin(), waiting_.end(), id) != waiting_.end();
+    if (!run->is_armed && run->zygote == zygote && !is_waiting) {
       lost.push_back(id);
     }
   }
   for (const auto id : lost) {
     auto& run = *runs_.at(id);
-    run.fail("the forker died before the start");
+    run.fail(zygote ? "the zygote died before the start" : "the forker died before the start");
     conclude(run);
   }
 }

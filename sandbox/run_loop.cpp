@@ -50,6 +50,7 @@ bool run_loop::open(run_loop_config config, std::string& error) {
   if (!ensure_forker(error)) {
     return false;
   }
+  open_zygotes();
   const blocked_signals scope;
   thread_ = std::thread{[this] { main(); }};
   return true;
@@ -121,6 +122,7 @@ void run_loop::main() {
   std::optional<active_run::clock::time_point> stop_at;
   for (;;) {
     take_inbox();
+    look_at_waiting();
     {
       const std::lock_guard lock{mutex_};
       if (is_stopping_ && !stop_at) {
@@ -194,6 +196,10 @@ void run_loop::on_event(source what, std::uint64_t id) {
     on_forker();
     return;
   }
+  if (what == source::zygote) {
+    on_zygote(id);
+    return;
+  }
   const auto found = runs_.find(id);
   if (found == runs_.end()) {
     return;
@@ -217,6 +223,7 @@ void run_loop::on_event(source what, std::uint64_t id) {
       break;
     case source::wake:
     case source::forker:
+    case source::zygote:
       break;
   }
 }
@@ -224,16 +231,21 @@ void run_loop::on_event(source what, std::uint64_t id) {
 void run_loop::on_deadlines() {
   const auto now = active_run::clock::now();
   bool is_forker_stuck = false;
+  std::optional<zygote_book::id> stuck_zygote;
   for (const auto& entry : runs_) {
     auto& run = *entry.second;
     if (const auto deadline = run.deadline(); deadline && *deadline <= now) {
       run.on_deadline();
-      is_forker_stuck = is_forker_stuck || !run.is_armed;
+      is_forker_stuck = is_forker_stuck || (!run.is_armed && !run.zygote);
+      stuck_zygote = run.is_armed ? stuck_zygote : run.zygote;
     }
   }
   if (is_forker_stuck) {
     forker_.kill();
-    on_forker_down();
+    on_forker_down({});
+  }
+  if (stuck_zygote) {
+    on_zygote_down(*stuck_zygote, "it did not start a run");
   }
 }
 
@@ -258,7 +270,17 @@ void run_loop::conclude(active_run& run) {
   run.ender->disarm();
   run.read_records();
   run.drain_output();
+  // A caller's thread or a peer may wait for these to be closed.
+  run.spare.clear();
+  for (const auto& end : {run.spec.standard_in, run.spec.standard_out}) {
+    if (end) {
+      end->reset();
+    }
+  }
   const auto now = active_run::clock::now();
+  if (run.zygote) {
+    zygotes_.on_run_end(*run.zygote, now);
+  }
   const auto usage = cgroup_tree::usage(run.leaf);
   auto result = run.result(config_.walls, usage, now);
   if (config_.cgroups) {

@@ -12,6 +12,7 @@
 #include "sandbox/forker_link.hpp"
 #include "sandbox/runner.hpp"
 #include "sandbox/slot_uids.hpp"
+#include "sandbox/zygote_pool.hpp"
 
 #include <atomic>
 #include <memory>
@@ -26,6 +27,7 @@ namespace regatta::sandbox {
 struct run_loop_config {
   confinement walls;
   std::string forker_path;
+  bool allow_warm = true;
   std::uint32_t slots = 0;
   std::unique_ptr<cgroup_tree> cgroups;
   std::unique_ptr<slot_uids> uids;  ///< Null: runs keep our uid.
@@ -45,7 +47,7 @@ public:
   std::uint32_t running() const;
 
 private:
-  enum class source : std::uint8_t { wake, forker, control, in, out, err, pidfd };
+  enum class source : std::uint8_t { wake, forker, zygote, control, in, out, err, pidfd };
   struct order {
     std::unique_ptr<active_run> run;  ///< To start; else:
     run_handle to = 0;
@@ -56,12 +58,14 @@ private:
   void main();
   void take_inbox();
   void launch(std::unique_ptr<active_run> run);
-  bool prepare(active_run& run, launch_request& request, std::vector<unique_fd>& descriptors);
+  void dispatch(active_run& run);
+  bool send_cold(active_run& run, std::vector<unique_fd> descriptors, std::string& reason);
+  bool prepare(active_run& run, std::vector<unique_fd>& descriptors);
   bool ensure_forker(std::string& error);
   void on_event(source what, std::uint64_t run);
   void on_forker();
   void on_reply(forker_link::reply reply);
-  void on_forker_down();
+  void on_forker_down(std::optional<zygote_book::id> zygote);
   void on_deadlines();
   int next_timeout() const;
   void conclude(active_run& run);
@@ -69,8 +73,19 @@ private:
   void wake();
   void give_up();
 
+  // Warm starts: run_warm.cpp.
+  void open_zygotes();
+  zygote_book::advice choose_zygote(active_run& run);
+  void keep_spare(active_run& run, const std::vector<unique_fd>& descriptors);
+  void on_zygote(zygote_book::id zygote);
+  void on_zygote_unfit(active_run& run);
+  void on_zygote_down(zygote_book::id zygote, const std::string& why);
+  void look_at_waiting();
+
   run_loop_config config_;
   forker_link forker_;
+  zygote_pool zygotes_;
+  std::vector<run_handle> waiting_;  ///< For a zygote that comes up.
   unique_fd epoll_;
   unique_fd wake_;
   unique_fd null_;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,9 @@ struct run_spec {
   /// start (or dropped if there is none). Null: /dev/null, and a pipe that is kept. Not for interactive runs.
   std::shared_ptr<unique_fd> standard_in;
   std::shared_ptr<unique_fd> standard_out;
+  /// Wishes to start warm: forked from a Python that has loaded these modules (those that it finds). Where that cannot
+  /// be, the run starts as any other, and its result says why.
+  std::optional<std::vector<std::string>> preload;
 };
 
 /// How the run ended. `judgement` is not ours to say.
@@ -79,6 +83,7 @@ struct run_result {
   regatta::sandbox::level level = level::none;
   std::string engine = "own";
   bool is_warm = false;
+  std::string why_cold;  ///< Although it wished to be warm.
   std::vector<kept_artifact> kept;
 };
 

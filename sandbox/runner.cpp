@@ -64,6 +64,7 @@ std::unique_ptr<runner> runner::open(const runner_config& config, const host_fac
     return nullptr;
   }
   loop.walls = confinement_for(found, facts);
+  loop.allow_warm = config.allow_warm;
   loop.slots = std::min(config.slots, slot_uids::block_size);
   loop.forker_path = config.forker_path.empty() ? find_forker() : config.forker_path;
   if (loop.forker_path.empty()) {

@@ -28,6 +28,8 @@ struct runner_config {
   level at_most = level::full;
   /// `regatta-sandbox`, which is also the forker. Empty: beside our own executable, then on PATH.
   std::string forker_path;
+  /// Without: every run starts cold, whatever it wishes.
+  bool allow_warm = true;
   /// Runs at once; more are an error of the caller. Bounds descriptors and uids.
   std::uint32_t slots = 64;
 };
