@@ -4,6 +4,7 @@
 #include "messages/install_paths.hpp"
 #include "node/evaluator.hpp"
 #include "node/judge_codec.hpp"
+#include "node/sandbox_launcher.hpp"
 #include "sandbox/unique_fd.hpp"
 
 #include <fcntl.h>
@@ -63,6 +64,7 @@ sandbox::run_spec side_spec(const judge_kit& kit, const judge_place& place, std:
   spec.readable = place.python.readable;
   spec.devices = place.device == nullptr ? std::vector<std::string>{} : place.device->device_nodes;
   spec.limits = place.limits;
+  spec.preload = preload_for(place.device);
   return spec;
 }
 
@@ -112,8 +114,8 @@ judge_specs make_judge_specs(const judge_kit& kit, const judge_place& place, con
   judge_specs out;
   out.comparator = comparator_spec(kit, place, question);
   std::vector<std::string> asked{"reference_side.py", "--problem", problem_file, "--mode",
-                                 question.is_eval ? "eval" : "as_constructed"};
-  if (question.allow_tf32) {
+                                 question.terms.is_eval ? "eval" : "as_constructed"};
+  if (question.terms.allow_tf32) {
     asked.emplace_back("--allow-tf32");
   }
   out.reference = side_spec(kit, place, std::move(asked), {problem_file, problem});

@@ -5,6 +5,13 @@
 
 namespace regatta {
 
+/// Both sides of the judge and every Triton candidate import these, where they exist. A fork of a process that has touched a GPU cannot use it, and
+/// Triton decides at import whether it interprets: so only runs without a device start warm.
+std::optional<std::vector<std::string>> preload_for(const gpu* device) {
+  return device == nullptr ? std::optional{std::vector<std::string>{"torch", "triton", "triton.language", "numpy"}}
+                           : std::nullopt;
+}
+
 sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandbox::interpreter& python,
                                  const std::map<std::string, std::string>& host_environment) {
   auto host = host_environment;
@@ -22,6 +29,7 @@ sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandb
   spec.readable = python.readable;
   spec.devices = device == nullptr ? std::vector<std::string>{} : device->device_nodes;
   spec.limits = what.limits;
+  spec.preload = preload_for(device);
   return spec;
 }
 

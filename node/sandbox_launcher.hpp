@@ -10,7 +10,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace regatta {
 
@@ -26,6 +28,9 @@ namespace regatta {
 /// one. A CPU run gets no node at all and TRITON_INTERPRET=1, which Triton reads at import.
 sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandbox::interpreter& python,
                                  const std::map<std::string, std::string>& host_environment);
+
+/// What a run on this device would like to find loaded; empty: it must start cold.
+std::optional<std::vector<std::string>> preload_for(const gpu* device);
 
 class sandbox_launcher final : public candidate_launcher {
 public:
