@@ -161,6 +161,9 @@ class Side:
         head = json.loads(self.take(head_bytes))
         body = self.take(body_bytes)
         assert attach(head, body) == len(body), "body of another length than the head says"
+        if head["op"] == "policy":  # before a candidate's hello
+            self.findings = head["findings"]
+            return self.hear()
         return head
 
     def ask(self, head, trees=()):

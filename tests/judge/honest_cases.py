@@ -265,7 +265,7 @@ class Model(nn.Module):
 
     def test_inference_and_grad_tensors(self):
         self.outputs("return x * 2", "with torch.inference_mode():\n    return x * 2")
-        self.outputs("return x * 2", "with torch.enable_grad():\n    return x * torch.full((1,), 2.0, requires_grad=True)")
+        self.outputs("return x * 2", "with torch.enable_grad():\n    return x * torch.full((1,), 2.0, requires_grad=True, device=x.device)")
 
     def test_scalars_and_empty(self):
         self.outputs("return x.sum(), x[:0], x.sum() > 0", "return x.flatten().sum(), x.new_empty(0, 6), x.sum().gt(0)")
@@ -291,7 +291,7 @@ class Model(nn.Module):
         self.outputs("return x * 2", "return nn.Parameter(x * 2)")
 
     def test_output_buffer_used_again(self):
-        self.outputs("return x * 2", "torch.mul(x, 2, out=BUFFER)\nreturn BUFFER", before="BUFFER = torch.empty(4, 6)\n")
+        self.outputs("return x * 2", "y = BUFFER.setdefault(x.device, torch.empty_like(x))\ntorch.mul(x, 2, out=y)\nreturn y", before="BUFFER = {}\n")
 
     # Inputs
 

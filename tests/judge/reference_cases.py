@@ -36,7 +36,7 @@ class Reference(unittest.TestCase):
     def test_hello(self):
         text = problem(HELD, "torch.randn(5, 4), 3, [torch.zeros(2, dtype=torch.long)]")
         side, hello = self.opened(text.replace("def forward(self, x)", "def forward(self, x, n, y)"))
-        self.assertEqual((hello["side"], hello["mode"], hello["is_random"], hello["device"]), ("reference", "as_constructed", False, "cpu"))
+        self.assertEqual((hello["side"], hello["mode"], hello["is_random"], hello["device"]), ("reference", "as_constructed", False, driver.DEVICE))
         self.assertEqual(hello["problem_sha256"], hashlib.sha256(text.replace("def forward(self, x)", "def forward(self, x, n, y)").encode()).hexdigest())
         self.assertEqual(hello["inputs"]["v"][0], {"t": "tensor", "dtype": "float32", "shape": [5, 4], "bytes": 80})
         self.assertEqual(hello["inputs"]["v"][2]["v"][0]["dtype"], "int64")
@@ -103,7 +103,7 @@ class Reference(unittest.TestCase):
         self.assertEqual((hello["mode"], hello["is_random"]), ("eval", True))
 
     def test_random_in_any_mode_is_not_judgeable(self):
-        self.refused(problem("class Model(nn.Module):\n    def forward(self, x):\n        return x + torch.randn(x.shape)\n"), "not_judgeable", "same inputs")
+        self.refused(problem("class Model(nn.Module):\n    def forward(self, x):\n        return x + torch.randn_like(x)\n"), "not_judgeable", "same inputs")
 
     def test_draws_that_do_not_matter_are_fine(self):
         _, hello = self.opened(problem("class Model(nn.Module):\n    def forward(self, x):\n        torch.randn(3)\n        return x + 1\n"))

@@ -85,7 +85,7 @@ class Triton(unittest.TestCase):
                     problem_text=problem(text, init="2.5"))
 
     def test_conversion_after_the_launch(self):
-        verdict = self.judged(scaled(PLAIN.replace("torch.empty_like(x)", "torch.empty(x.shape, dtype=torch.float64)").replace(
+        verdict = self.judged(scaled(PLAIN.replace("torch.empty_like(x)", "torch.empty(x.shape, dtype=torch.float64, device=x.device)").replace(
             "return y", "return y.to(x.dtype).view(x.shape)")))
         self.assertFalse(verdict.answers[0]["output_launched"])
 
@@ -96,7 +96,7 @@ def count_kernel(n_ptr):
     tl.store(n_ptr, tl.load(n_ptr) + 1)
 
 def kernel_function(x, factor):
-    x, y, n = x.contiguous(), torch.empty_like(x), torch.zeros(1, dtype=torch.int32)
+    x, y, n = x.contiguous(), torch.empty_like(x), torch.zeros(1, dtype=torch.int32, device=x.device)
     while int(n) < 3:
         count_kernel[(1,)](n)
     scale_kernel[(triton.cdiv(x.numel(), 16),)](x, y, factor, x.numel(), BLOCK=16)
@@ -110,7 +110,7 @@ def index_kernel(n_ptr):
     tl.store(n_ptr, 1)
 
 def kernel_function(x, factor):
-    x, y, n = x.contiguous(), torch.empty_like(x), torch.full((1,), 1 << 40)
+    x, y, n = x.contiguous(), torch.empty_like(x), torch.full((1,), 1 << 40, device=x.device)
     index_kernel[(1,)](n)
     factor = [0.0, factor][int(n)]
     scale_kernel[(triton.cdiv(x.numel(), 16),)](x, y, factor, x.numel(), BLOCK=16)

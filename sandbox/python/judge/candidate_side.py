@@ -110,7 +110,7 @@ class Candidate:
             raise Failure("contract_violation", "the program defines no function " + function_name)
 
     def engine(self):
-        if self.options.device == "cuda":
+        if self.options.device == "cuda" and self.torch is not None:
             major, minor = self.torch.cuda.get_device_capability()
             return "cuda-sm_%d%d" % (major, minor)
         return "triton-interpreter" if self.is_triton and os.environ.get("TRITON_INTERPRET") == "1" else "cpu"
