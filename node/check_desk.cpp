@@ -127,7 +127,13 @@ void check_desk::tick(time_point now) {
   }
   state_ = state::absent;
   line_.clear();
-  answer({false, "the syntax check did not finish", {}, false});
+  deaths_on_text_ = 0;
+  // The others of this reply may be no better, and whoever waits behind it has a reply, too.
+  auto& first = requests_.front();
+  first.report.facts.push_back({false, "the syntax check did not finish", {}, false});
+  first.report.facts.resize(first.texts.size(),
+                            {false, "not checked: the check of another text of this reply did not finish", {}, false});
+  skip_what_needs_no_helper();
 }
 
 check_desk::step check_desk::next(time_point now) {

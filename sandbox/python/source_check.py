@@ -12,7 +12,9 @@ and answers each with one line of JSON:
 The first line, with the id 0, only says that it is ready. Never runs, imports or prints the text. A text may make the parser crash or hang; the node counts with that.
 """
 import ast
+import itertools
 import json
+import re
 import resource
 import sys
 import warnings
@@ -20,6 +22,10 @@ import warnings
 MAX_BYTES = 1 << 20  # messages/limits.hpp: candidate_bytes
 MAX_NAMES = 4096  # no honest program has a tenth of it
 MAX_NAME = 256
+# compile() compares each scope with all equal ones before it: 10,000 empty functions take it 3 s, 70,000 minutes. Integers
+# whose hashes are equal are as bad; only those of 61 bits and more can have that.
+MAX_SCOPES = 1000
+MAX_GIANTS = 1000
 MAX_ERROR = 500
 # Below the run's own limit, so that a text that needs more is a MemoryError here and not the death of the helper.
 MAX_DATA = 448 << 20
@@ -65,6 +71,29 @@ def facts_of(tree):
     return names, has_main
 
 
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp,
+          ast.GeneratorExp)
+SCOPE_WORDS = re.compile(rb"\b(?:def|class|lambda|for)\b")
+GIANT_DIGITS = re.compile(rb"[0-9a-fA-F_]{16,}")
+
+
+def is_more(pattern, raw, most):
+    return sum(1 for _ in itertools.islice(pattern.finditer(raw), most + 1)) > most
+
+
+def excess(raw, tree):
+    """What there is too much of to be compiled; empty if nothing is. The tree is walked only if words make it likely."""
+    if not is_more(SCOPE_WORDS, raw, MAX_SCOPES) and not is_more(GIANT_DIGITS, raw, MAX_GIANTS):
+        return ""
+    scopes = giants = 0
+    for node in ast.walk(tree):
+        scopes += isinstance(node, SCOPES)
+        giants += isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= (1 << 61) - 1
+    if scopes > MAX_SCOPES:
+        return "%d functions, classes and comprehensions, allowed are %d" % (scopes, MAX_SCOPES)
+    return "%d integers of 61 bits or more, allowed are %d" % (giants, MAX_GIANTS) if giants > MAX_GIANTS else ""
+
+
 def located(error):
     line = getattr(error, "lineno", None)
     return "line %d: %s" % (line, error.msg) if line else str(error.msg)
@@ -76,6 +105,9 @@ def check(raw):
     answer = {"parses": False, "error": "", "definitions": [], "has_main": False}
     try:
         tree = ast.parse(raw)
+        answer["error"] = excess(raw, tree)
+        if answer["error"]:
+            return answer
         compile(tree, "candidate", "exec", dont_inherit=True)
         answer["definitions"], answer["has_main"] = facts_of(tree)
         answer["parses"] = True

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(no_text_and_too_large_a_text_need_no_helper) {
 }
 
 BOOST_AUTO_TEST_CASE(a_text_that_hangs_is_answered_so_and_the_next_one_gets_a_new_helper) {
-  desk.ask(1, {"hangs"}, now);
+  desk.ask(1, {"hangs", "of the same reply"}, now);
   desk.ask(2, {"fine"}, now);
   steps();
   greet();
@@ -105,7 +105,10 @@ BOOST_AUTO_TEST_CASE(a_text_that_hangs_is_answered_so_and_the_next_one_gets_a_ne
   pass(10s - 1ms);
   BOOST_TEST(desk.take_results().empty());
   pass(1ms);
-  BOOST_TEST(desk.take_results().at(0).report->facts.at(0).error == "the syntax check did not finish");
+  const auto facts = desk.take_results().at(0).report->facts;
+  BOOST_TEST(facts.size() == 2U);
+  BOOST_TEST(facts.at(0).error == "the syntax check did not finish");
+  BOOST_TEST(facts.at(1).error == "not checked: the check of another text of this reply did not finish");
   BOOST_TEST((steps() == verbs{verb::kill, verb::start}));
   greet();
   steps();

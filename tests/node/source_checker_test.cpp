@@ -133,6 +133,22 @@ BOOST_AUTO_TEST_CASE(a_text_of_a_mebibyte_is_read_and_one_byte_more_is_not) {
   BOOST_TEST(facts_of(text + "#").error == "larger than 1048576 bytes");
 }
 
+// compile() takes these quadratic time: 70,000 functions took it longer than anybody waited.
+BOOST_AUTO_TEST_CASE(what_compile_takes_too_long_for_is_counted_first) {
+  if (!is_open()) {
+    return;
+  }
+  start_checker(60s);
+  const std::string limit = " functions, classes and comprehensions, allowed are 1000";
+  BOOST_TEST(facts_of(repeated("def f(): pass\n", 70'000)).error == "70000" + limit);
+  BOOST_TEST(facts_of(repeated("[0 for x in y]\n", 1'001)).error == "1001" + limit);
+  BOOST_TEST(facts_of(repeated("lambda: 0\n", 1'000)).parses);
+  BOOST_TEST(facts_of(repeated("# for all who wait for it\n", 2'000) + "x = 1\n").parses, "words, not scopes");
+  const auto giants = facts_of(repeated("x = 0x7fffffffffffffff\n", 1'001)).error;
+  BOOST_TEST(giants == "1001 integers of 61 bits or more, allowed are 1000");
+  BOOST_TEST(facts_of("def f(): pass\n").parses);
+}
+
 BOOST_AUTO_TEST_CASE(a_text_that_needs_too_much_memory_does_not_harm_the_next) {
   if (!is_open()) {
     return;
