@@ -138,7 +138,9 @@ def watch_processes(program, key, before):
             if is_own:
                 looked_at["own"] += key in variables
             elif variables:
-                looked_at["candidates" if b"candidate_main.py" in arguments else "others"].add(pid)
+                # A warm one is a fork of the interpreter that waits for it.
+                is_candidate = b"candidate_main.py" in arguments or b"zygote.py" in arguments
+                looked_at["candidates" if is_candidate else "others"].add(pid)
                 if key in variables:
                     told.add(f"the environment of {arguments!r}")
         time.sleep(0.005)
