@@ -24,12 +24,13 @@ struct worker_brief {
   device_need device = device_need::any;
   run_limits limits;
   std::vector<std::string> keep;
+  judge_terms judging;
 };
 using shared_brief = std::shared_ptr<const worker_brief>;
 
 inline shared_brief brief_of(const spawn_worker& x) {
   return std::make_shared<const worker_brief>(
-      worker_brief{x.race, x.stage, x.problem, x.accept, x.on_duplicate, x.device, x.limits, x.keep});
+      worker_brief{x.race, x.stage, x.problem, x.accept, x.on_duplicate, x.device, x.limits, x.keep, x.judging});
 }
 
 /// What one worker is told.

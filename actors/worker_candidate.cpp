@@ -82,7 +82,8 @@ void worker_rules::evaluate(time_point now) {
 void worker_rules::send_run() {
   const auto& all = *brief_;
   send(run{all.race, spec_.worker, progress_.round, run_attempt_, candidate_->code, candidate_->digest,
-           all.problem.text, all.device, all.limits, all.keep, all.accept, all.stage.name});
+           all.problem.text, all.device, all.limits, all.keep, all.accept, all.stage.name,
+           all.judging});
 }
 
 void worker_rules::on_run_progress(const run_progress& msg, time_point now) {

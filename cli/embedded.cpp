@@ -76,6 +76,7 @@ struct embedded::parts {
   source_checker_actor checker;
   std::vector<event_sink_actor> sinks;
   coordinator_actor coordinator;
+  std::optional<judge_terms> terms;  ///< As the look at the problem left them.
 
   caf::error open();
   caf::error check_problem();
@@ -142,7 +143,9 @@ caf::error embedded::parts::check_oracle() {
   }
   const judge_place place{config.gpus.empty() ? nullptr : &config.gpus.front(), config.python, config.host_environment,
                           config.limits};
-  return why_not_judgeable(probe_problem(runner, place, *config.judge, config.problem.text), config.problem.path);
+  const auto probed = probe_problem(runner, place, *config.judge, config.problem.text);
+  terms = terms_found(config.judge->terms, probed);
+  return why_not_judgeable(probed, config.problem.path, config.allow_weak);
 }
 
 caf::error embedded::parts::open_store() {
@@ -297,6 +300,7 @@ caf::error embedded::start(const race_spec& spec, std::optional<race_standing> s
   caf::error failed;
   start_race order;
   order.spec = spec;
+  order.spec.judging = parts_->terms.value_or(spec.judging);
   order.standing = std::move(standing);
   self->request(parts_->coordinator, accept_timeout, std::move(order))
       .receive([](const accepted&) {}, [&](const caf::error& error) { failed = error; });

@@ -44,6 +44,7 @@ struct embedded_config {
   std::uint32_t cpu_slots = 1;
   /// The problem must be one that the judge can use; empty: nobody is judged.
   std::optional<judge_question> judge;
+  bool allow_weak = false;
   run_limits limits;  ///< Of the judge's look at the problem.
   node_id node;
   std::uint64_t seed = 0;

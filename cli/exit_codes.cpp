@@ -31,6 +31,8 @@ exit_code exit_code_of(const caf::error& error) {
       return exit_code::usage;
     case ec::sandbox_refused:
       return exit_code::sandbox_refused;
+    case ec::weak_oracle:
+      return exit_code::weak_oracle;
     case ec::internal:
     case ec::reply_timeout:  // Of an actor in this very process: it hangs.
       return exit_code::internal;
@@ -43,7 +45,7 @@ std::string exit_code_help() {
   return "Exit codes: 0 won · 1 failed · 2 wrong usage · 3 no model could be asked · 4 no passing solution or deadline "
          "·\n"
          "5 cancelled · 6 won, but the result could not be written · 7 sandbox level refused · 8 budget spent ·\n"
-         "9 internal error";
+         "9 internal error · 10 weak oracle: doing nothing passes for an answer to this problem";
 }
 
 }  // namespace regatta::cli

@@ -20,7 +20,8 @@ enum class exit_code : int {
   packaging_failed = 6,     ///< There is a winner, but its result could not be written.
   sandbox_refused = 7,      ///< The host offers less isolation than required.
   budget_spent = 8,
-  internal = 9,  ///< A bug of ours.
+  internal = 9,      ///< A bug of ours.
+  weak_oracle = 10,  ///< Idleness passes for an answer to the problem: nobody can be proven right.
 };
 
 /// `is_budget_spent`: the calls to models ended as `budget_exhausted`.

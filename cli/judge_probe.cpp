@@ -2,6 +2,7 @@
 #include "cli/judge_probe.hpp"
 
 #include "messages/error.hpp"
+#include "node/judge_codec.hpp"
 
 #include <future>
 #include <utility>
@@ -25,13 +26,24 @@ judged_end probe_problem(const std::shared_ptr<sandbox::runner>& runner, const j
   return told.get();
 }
 
-caf::error why_not_judgeable(const judged_end& probed, const std::string& path) {
+judge_terms terms_found(judge_terms asked, const judged_end& probed) {
+  asked.needs_affine = has_mark(probed.record, "needs_affine");
+  asked.is_weak = probed.judgement == judgement::weak_oracle;
+  return asked;
+}
+
+caf::error why_not_judgeable(const judged_end& probed, const std::string& path, bool allow_weak) {
   const auto& run = probed.run;
   if (run.outcome == outcome::sandbox_failed) {
     return fail(ec::sandbox_refused, "the judge could not look at " + path + ": " + run.reason);
   }
   if (run.outcome == outcome::exited && probed.judgement == judgement::correct) {
     return {};
+  }
+  if (probed.judgement == judgement::weak_oracle) {
+    return allow_weak ? caf::error{}
+                      : fail(ec::weak_oracle, path + ": " + run.reason + "; allowed: --allow-weak (winners are marked), "
+                                                                         "--accept claimed");
   }
   const auto kind = probed.judgement == judgement::not_judged ? to_string(run.outcome) : to_string(probed.judgement);
   return fail(ec::invalid_config,

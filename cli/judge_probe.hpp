@@ -19,8 +19,11 @@ namespace regatta::cli {
 judged_end probe_problem(const std::shared_ptr<sandbox::runner>& runner, const judge_place& place,
                          const judge_question& question, const std::string& problem);
 
-/// Why a race of this problem cannot have a proven winner (`ec::invalid_config`, or `ec::sandbox_refused` where the
-/// sandbox is to blame); nothing if it can. `path` names the problem in the text.
-caf::error why_not_judgeable(const judged_end& probed, const std::string& path);
+/// What the look found that concerns every candidate: `needs_affine`, `is_weak`.
+judge_terms terms_found(judge_terms asked, const judged_end& probed);
+
+/// Why a race of this problem cannot have a proven winner (`ec::invalid_config`; `ec::weak_oracle` unless those
+/// are allowed; `ec::sandbox_refused` where the sandbox is to blame); nothing if it can. `path` names the problem in the text.
+caf::error why_not_judgeable(const judged_end& probed, const std::string& path, bool allow_weak);
 
 }  // namespace regatta::cli

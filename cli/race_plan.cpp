@@ -131,6 +131,14 @@ std::vector<worker_spec> plan_workers(const settings& values, const race_models&
   return out;
 }
 
+judge_terms terms_of(const settings& values) {
+  judge_terms out;
+  out.is_eval = values.flag("eval");
+  out.allow_tf32 = values.flag("allow-tf32");
+  out.policy_off = values.list("policy-off");
+  return out;
+}
+
 race_spec plan_race(const settings& values, const race_models& models, stage_spec stage, problem_spec problem,
                     const race_id& id, const std::string& state_dir) {
   race_spec out;
@@ -144,6 +152,7 @@ race_spec plan_race(const settings& values, const race_models& models, stage_spe
   out.device = from_name<device_need>(values.text("device")).value_or(device_need::any);
   out.limits = limits_of(values);
   out.keep = values.list("keep");
+  out.judging = terms_of(values);
   out.deadline = std::chrono::seconds{values.seconds("deadline")};
   out.run_dir = state_dir + "/" + id.text;
   out.budget = budgets_of(values).race;

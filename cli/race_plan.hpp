@@ -24,6 +24,7 @@ race_id make_run_id(std::chrono::system_clock::time_point now, std::uint32_t ran
 caf::expected<void> check_settings(const settings& values);
 
 run_limits limits_of(const settings& values);
+judge_terms terms_of(const settings& values);
 
 /// Worker i gets the i-th model, temperature, seed and prompt variant, each list from its beginning again when it is
 /// used up.

@@ -161,7 +161,7 @@ caf::expected<race_setup> prepare_resume(const session& given, race_standing_rec
   record.spec.run_dir = out.config.state_dir + "/" + record.spec.race.text;
   out.spec = record.spec;
   out.config.problem = out.spec.problem;
-  set_judge(out);
+  set_judge(out, false);
   if (auto failed = set_budgets(x, out)) {
     return failed;
   }

@@ -100,6 +100,7 @@ exit_code run_verify(const session& x, signal_watch& signals, streams to) {
   what.limits = limits_of(x.values);
   what.stage = x.values.text("stage");
   what.accept = accept_rule::verified;
+  what.judging = terms_of(x.values);
   const auto end = judge_once(setup, std::move(what), signals);
   if (!end) {
     return complain(end.error(), to);

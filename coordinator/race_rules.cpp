@@ -78,7 +78,7 @@ void race_rules::start_worker(racer& who, time_point now) {
   const auto& spec = config_.spec;
   effects_.emplace_back(node_order{
       *node, spawn_worker{spec.race, who.spec, who.start, who.progress, spec.stage, spec.problem, spec.rounds,
-                          spec.accept, spec.on_duplicate, spec.device, spec.limits, spec.keep}});
+                          spec.accept, spec.on_duplicate, spec.device, spec.limits, spec.keep, spec.judging}});
 }
 
 void race_rules::announce(racer& who) {

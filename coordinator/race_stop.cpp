@@ -30,7 +30,7 @@ void race_rules::on_winner(const winner& msg, time_point now) {
   ended_.winner = msg.worker;
   ended_.winner_round = msg.round;
   emit(winner_decided{msg.worker, msg.round, msg.digest, msg.code, msg.result,
-                      std::string{standing_of(config_.spec.accept)}});
+                      std::string{standing_of(config_.spec.accept, config_.spec.judging.is_weak)}});
   // KernelAgent's words: its users' scripts read them.
   const auto validator = needs_judge(config_.spec.accept) ? std::string{"judge"} : to_string(msg.result.claim);
   decide(race_end::won, "pass via " + validator + " at iter " + std::to_string(msg.round), "won", now);

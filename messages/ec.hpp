@@ -34,11 +34,12 @@ enum class ec : std::uint8_t {
   not_holder = 19,       ///< A digest was settled by somebody who does not hold it.
   internal = 20,         ///< A bug: an actor ended that should not have.
   budget_spent = 21,     ///< A reservation does not fit; the text names budget, limit, spent, asked.
+  weak_oracle = 22,      ///< Idleness passes for an answer to this problem.
 };
 
 }  // namespace regatta
 
-REGATTA_ENUM_NAMES(regatta::ec, 22, {regatta::ec::none, "none"}, {regatta::ec::malformed_frame, "malformed_frame"},
+REGATTA_ENUM_NAMES(regatta::ec, 23, {regatta::ec::none, "none"}, {regatta::ec::malformed_frame, "malformed_frame"},
                    {regatta::ec::link_down, "link_down"}, {regatta::ec::reply_timeout, "reply_timeout"},
                    {regatta::ec::unknown_kind, "unknown_kind"}, {regatta::ec::remote_error, "remote_error"},
                    {regatta::ec::link_busy, "link_busy"}, {regatta::ec::not_current, "not_current"},
@@ -49,4 +50,4 @@ REGATTA_ENUM_NAMES(regatta::ec, 22, {regatta::ec::none, "none"}, {regatta::ec::m
                    {regatta::ec::store_failed, "store_failed"}, {regatta::ec::store_full, "store_full"},
                    {regatta::ec::not_found, "not_found"}, {regatta::ec::already_exists, "already_exists"},
                    {regatta::ec::not_holder, "not_holder"}, {regatta::ec::internal, "internal"},
-                   {regatta::ec::budget_spent, "budget_spent"});
+                   {regatta::ec::budget_spent, "budget_spent"}, {regatta::ec::weak_oracle, "weak_oracle"});

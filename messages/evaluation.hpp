@@ -38,7 +38,8 @@ struct run {
   /// Whether its self-test is run, the judge, or first the one and then the other.
   accept_rule accept = accept_rule::claimed;
   std::string stage;  ///< Names the judge's contract: `kernel`, `extract` …
-  REGATTA_MESSAGE(run, race, worker, round, attempt, code, digest, problem, device, limits, keep, accept, stage);
+  judge_terms judging;
+  REGATTA_MESSAGE(run, race, worker, round, attempt, code, digest, problem, device, limits, keep, accept, stage, judging);
 };
 
 /// evaluator -> worker: sign of life at least every `progress_interval`.

@@ -21,8 +21,8 @@ bool is_accepted(const verdict& x, accept_rule rule) {
   return false;
 }
 
-std::string_view standing_of(accept_rule rule) {
-  return needs_judge(rule) ? "verified" : "claimed, not verified";
+std::string_view standing_of(accept_rule rule, bool is_weak) {
+  return !needs_judge(rule) ? "claimed, not verified" : is_weak ? "verified by a weak oracle" : "verified";
 }
 
 bool has_text(llm_outcome x) {

@@ -9,6 +9,8 @@
 #include "messages/fields.hpp"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace regatta {
 
@@ -69,8 +71,18 @@ enum class accept_rule : std::uint8_t {
 /// The one place that decides whether a verdict wins.
 bool is_accepted(const verdict& x, accept_rule rule);
 
-/// What the words beside a winner must be: "claimed, not verified" or "verified".
-std::string_view standing_of(accept_rule rule);
+/// What the words beside a winner must be: "claimed, not verified", "verified", or "verified by a weak oracle".
+std::string_view standing_of(accept_rule rule, bool is_weak);
+
+/// What of the judge's work a race settles for all its candidates (docs/judge.md).
+struct judge_terms {
+  bool is_eval = false;       ///< `--eval`: both models in eval mode; else as their constructors leave them.
+  bool allow_tf32 = false;    ///< `--allow-tf32`
+  bool needs_affine = false;  ///< Found by the look at the problem: on default affine values idleness passes, too.
+  bool is_weak = false;       ///< Likewise: idleness passes on all. Raced only under `--allow-weak`.
+  std::vector<std::string> policy_off;  ///< `--policy-off`: names of rules that are not applied.
+  REGATTA_FIELDS(is_eval, allow_tf32, needs_affine, is_weak, policy_off);
+};
 
 /// Whether the judge has a part in it.
 constexpr bool needs_judge(accept_rule rule) { return rule != accept_rule::claimed; }

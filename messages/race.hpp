@@ -53,8 +53,9 @@ struct race_spec {
   std::string currency;                ///< Of its prices, for people; empty: not known, or several.
   std::string recording;               ///< `--replay`: absolute path of what answers it; empty: none does.
   std::string recording_digest;        ///< SHA-256 of that file's bytes.
+  judge_terms judging;
   REGATTA_FIELDS(race, stage, problem, workers, rounds, accept, on_duplicate, device, limits, keep, deadline, run_dir,
-                 budget, currency, recording, recording_digest);
+                 budget, currency, recording, recording_digest, judging);
 };
 
 /// An evaluation that is on record already; its candidate is not run again.
@@ -90,8 +91,9 @@ struct spawn_worker {
   device_need device = device_need::any;
   run_limits limits;
   std::vector<std::string> keep;
+  judge_terms judging;
   REGATTA_MESSAGE(spawn_worker, race, spec, start, progress, stage, problem, rounds, accept, on_duplicate, device,
-                  limits, keep);
+                  limits, keep, judging);
 };
 
 /// worker -> race: this candidate was accepted. The first one decides the race; later ones are runners-up.

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -47,8 +48,16 @@ std::string judge_request(const judge_question& question, std::chrono::milliseco
            {"stage", question.stage},
            {"trials", question.trials},
            {"question_timeout_ms", wall.count()},
-           {"allow_tf32", question.allow_tf32}};
+           {"allow_tf32", question.terms.allow_tf32},
+           {"needs_affine", question.terms.needs_affine},
+           {"policy_off", question.terms.policy_off}};
   return out.dump();
+}
+
+bool has_mark(std::string_view record, std::string_view mark) {
+  const auto found = json::parse(record, nullptr, false);
+  const auto marks = found.is_object() ? found.find("marks") : found.end();
+  return marks != found.end() && marks->is_array() && std::find(marks->begin(), marks->end(), mark) != marks->end();
 }
 
 std::optional<judge_verdict> parse_judge_verdict(std::string_view text) {

@@ -31,6 +31,9 @@ struct judge_verdict {
 
 std::string judge_request(const judge_question& question, std::chrono::milliseconds wall);
 
+/// Whether a verdict's record carries this mark.
+bool has_mark(std::string_view record, std::string_view mark);
+
 /// Empty if it is no verdict of a version we know.
 std::optional<judge_verdict> parse_judge_verdict(std::string_view text);
 

@@ -90,6 +90,7 @@ void judge_launcher::core::self_test(const std::shared_ptr<job>& mine, const run
 void judge_launcher::core::judge(const std::shared_ptr<job>& mine, const run& what, const gpu* device, callback done) {
   judge_question question;
   question.stage = what.stage;
+  question.terms = what.judging;
   auto specs = kit.problem.empty() ? make_judge_specs(kit, {device, python, host_environment, what.limits}, question,
                                                       what.problem, what.code)
                                    : judge_specs{{}, {}, {}, "no judge: " + kit.problem};

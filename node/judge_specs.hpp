@@ -28,8 +28,7 @@ struct judge_question {
   std::string stage;
   std::uint32_t trials = 4;  ///< Two with plain, two with perturbed affine parameters. Judgement.
   bool is_probe = false;     ///< Asks the reference side alone: can this problem be judged, and is its oracle weak?
-  bool allow_tf32 = false;
-  bool is_eval = false;      ///< The model is put into eval mode first; else it is as its constructor left it.
+  judge_terms terms;
 };
 
 /// Where both sides run.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How a session of the comparator can end. The first nine are judgements of the same names in messages/; the last three
-/// say which side ended or was silent, and why is the sandbox's to say.
+/// How a session of the comparator can end: judgements by the names of messages/, and three that say which side ended or
+/// was silent; why is the sandbox's to say.
 #pragma once
 
 #include "messages/enums.hpp"
@@ -25,6 +25,7 @@ enum class ending : std::uint8_t {
   candidate_gone,
   reference_gone,
   timed_out,
+  policy_violation,
 };
 
 enum class side : std::uint8_t { reference, candidate };
@@ -56,7 +57,7 @@ std::string plain_line(std::string_view text, std::size_t most);
 
 }  // namespace regatta::judge
 
-REGATTA_ENUM_NAMES(regatta::judge::ending, 12, {regatta::judge::ending::correct, "correct"},
+REGATTA_ENUM_NAMES(regatta::judge::ending, 13, {regatta::judge::ending::correct, "correct"},
                    {regatta::judge::ending::mismatch, "mismatch"}, {regatta::judge::ending::raised, "raised"},
                    {regatta::judge::ending::compile_failed, "compile_failed"},
                    {regatta::judge::ending::contract_violation, "contract_violation"},
@@ -66,6 +67,7 @@ REGATTA_ENUM_NAMES(regatta::judge::ending, 12, {regatta::judge::ending::correct,
                    {regatta::judge::ending::too_large, "too_large"},
                    {regatta::judge::ending::candidate_gone, "candidate_gone"},
                    {regatta::judge::ending::reference_gone, "reference_gone"},
-                   {regatta::judge::ending::timed_out, "timed_out"});
+                   {regatta::judge::ending::timed_out, "timed_out"},
+                   {regatta::judge::ending::policy_violation, "policy_violation"});
 REGATTA_ENUM_NAMES(regatta::judge::side, 2, {regatta::judge::side::reference, "reference"},
                    {regatta::judge::side::candidate, "candidate"});

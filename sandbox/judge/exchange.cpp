@@ -47,9 +47,21 @@ void exchange::read_reference_hello(milliseconds patience, bool is_warm) {
   init_args_.fill(reference_);
 }
 
+std::vector<policy_finding> exchange::read_policy(milliseconds patience) {
+  candidate_.arm(patience);
+  auto found = read_from(candidate_, [&](const std::string& head) {
+    auto out = judge::read_policy(head);
+    head_ = out ? std::nullopt : std::optional{head};
+    return out;
+  });
+  check_body(candidate_, 0);
+  return std::move(found).value_or(std::vector<policy_finding>{});
+}
+
 void exchange::read_candidate_hello(milliseconds patience) {
   candidate_.arm(patience);
-  candidate_hello_ = read_from(candidate_, [](const std::string& head) { return judge::read_candidate_hello(head); });
+  const auto read = [](const std::string& head) { return judge::read_candidate_hello(head); };
+  candidate_hello_ = head_ ? parsed_as_read(candidate_, *head_, read) : read_from(candidate_, read);
   check_body(candidate_, 0);
 }
 

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace regatta::judge {
 
@@ -43,6 +44,8 @@ public:
   exchange(channel& reference, channel& candidate, exchange_rules rules);
 
   void read_reference_hello(std::chrono::milliseconds patience, bool is_warm);
+  /// What its code was found to do, if that is told; to be read before the hello, for which the code runs.
+  std::vector<policy_finding> read_policy(std::chrono::milliseconds patience);
   void read_candidate_hello(std::chrono::milliseconds patience);
   const reference_hello& reference_said() const { return reference_hello_; }
   const candidate_hello& candidate_said() const { return candidate_hello_; }
@@ -66,13 +69,13 @@ private:
   exchange_rules rules_;
   reference_hello reference_hello_;
   candidate_hello candidate_hello_;
+  std::optional<std::string> head_;  ///< Of the candidate: read, and not about policy.
   byte_buffer init_args_;
 };
 
 /// Of a side: `read` is called on a head, what is malformed is blamed on it.
 template <class Read>
-auto read_from(channel& from, Read read) {
-  const auto head = from.read_head();
+auto parsed_as_read(channel& from, const std::string& head, Read read) {
   try {
     return read(head);
   } catch (const malformed& x) {
@@ -83,6 +86,11 @@ auto read_from(channel& from, Read read) {
     }
     throw;
   }
+}
+
+template <class Read>
+auto read_from(channel& from, Read read) {
+  return parsed_as_read(from, from.read_head(), read);
 }
 
 /// The reference's answer to `ask`, without its body. Throws session_end.

@@ -72,6 +72,29 @@ tolerance_table read_tolerances(const json& x) {
   return out;
 }
 
+std::vector<std::string> read_names(const json& x) {
+  constexpr std::size_t most = 100;
+  std::vector<std::string> out;
+  if (!x.is_array() || x.size() > most) {
+    throw malformed{"policy_off wants a list of names of rules"};
+  }
+  for (const auto& each : x) {
+    if (!each.is_string()) {
+      throw malformed{"policy_off wants names of rules"};
+    }
+    out.push_back(each.get<std::string>());
+  }
+  return out;
+}
+
+json write_policy(const std::vector<policy_finding>& all) {
+  auto out = json::array();
+  for (const auto& x : all) {
+    out.push_back({{"rule", x.rule}, {"severity", x.is_error ? "error" : "warning"}, {"line", x.line}, {"text", x.text}});
+  }
+  return out;
+}
+
 json write_tolerances(const tolerance_table& x) {
   auto out = json::object();
   for (const auto& [group, name] : enum_names<tolerance_group>::value) {
@@ -129,6 +152,7 @@ judge_request read_request(std::string_view text) {
   out.allows_tf32 = flag_member(x, "allow_tf32");
   out.is_reference_warm = flag_member(x, "reference_is_warm");
   out.needs_affine = flag_member(x, "needs_affine");
+  out.policy_off = x.contains("policy_off") ? read_names(x.at("policy_off")) : std::vector<std::string>{};
   out.engine = x.contains("engine") ? plain_line(text_member(x, "engine"), 100) : "";
   return out;
 }
@@ -147,6 +171,7 @@ std::string write_verdict(const judge_verdict& x) {
                  {"weak", x.weak},
                  {"kernel_evidence", x.kernel_evidence},
                  {"function_refused", x.function_refused},
+                 {"policy", write_policy(x.policy)},
                  {"trials", trials},
                  {"tolerances", write_tolerances(x.tolerances)},
                  {"engine", x.engine},

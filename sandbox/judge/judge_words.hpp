@@ -33,6 +33,7 @@ struct judge_request {
   bool allows_tf32 = false;
   bool is_reference_warm = false;
   bool needs_affine = false;
+  std::vector<std::string> policy_off;  ///< Names of rules that are not applied.
   std::string engine;
 };
 
@@ -51,6 +52,7 @@ struct judge_verdict {
   std::vector<std::string> marks, weak;
   std::string kernel_evidence = "not_looked";
   std::string function_refused;  ///< Why kernel_function was not compared with forward; empty: it was, or has no part.
+  std::vector<policy_finding> policy;
   std::vector<trial_record> trials;
   tolerance_table tolerances;
   std::string engine, mode;

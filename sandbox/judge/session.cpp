@@ -34,6 +34,9 @@ public:
     exchange_.read_reference_hello(request_.hello_timeout, request_.is_reference_warm);
     out_.reference = exchange_.reference_said().versions;
     out_.mode = exchange_.reference_said().mode;
+    if (!obeys_policy()) {
+      return;
+    }
     exchange_.read_candidate_hello(request_.hello_timeout);
     const auto& said = exchange_.candidate_said();
     out_.candidate = said.versions;
@@ -42,11 +45,52 @@ public:
       trial_ = i + 1;
       i % 2 == 0 || has_no_affine_ ? run_plain() : run_affine();
     }
+    check_evidence();
   }
 
   judge_verdict& verdict() { return out_; }
 
 private:
+  bool is_off(std::string_view rule) const {
+    return std::find(request_.policy_off.begin(), request_.policy_off.end(), rule) != request_.policy_off.end();
+  }
+
+  bool obeys_policy() {
+    for (auto& each : exchange_.read_policy(request_.hello_timeout)) {
+      if (!is_off(each.rule)) {
+        out_.policy.push_back(std::move(each));
+      }
+    }
+    const auto worst = std::find_if(out_.policy.begin(), out_.policy.end(), [](const auto& x) { return x.is_error; });
+    if (worst == out_.policy.end()) {
+      return true;
+    }
+    out_.judgement = ending::policy_violation;
+    out_.reason = worst->rule + ": line " + std::to_string(worst->line) + ": " + worst->text;
+    out_.feedback = "The program was not run: it does what no candidate of this stage may do.\n";
+    for (const auto& each : out_.policy) {
+      out_.feedback += each.is_error ? "line " + std::to_string(each.line) + ": " + each.text + " (" + each.rule + ")\n" : "";
+    }
+    return false;
+  }
+
+  /// Right by somebody else's work is not what was asked for where a kernel is promised.
+  void check_evidence() {
+    constexpr std::string_view rule = "kernel_evidence";
+    const auto& seen = out_.kernel_evidence;
+    const bool is_missing = seen == "absent" || seen == "inconsistent";
+    if (out_.judgement != ending::correct || request_.stage == judged_stage::extract || !is_missing || is_off(rule)) {
+      return;
+    }
+    out_.judgement = ending::policy_violation;
+    out_.reason = std::string{rule} + ": " + (seen == "absent" ? "no kernel of the program was launched"
+                                                               : "the result is the same without its kernels");
+    out_.feedback = "The results are right, but " +
+                    std::string{seen == "absent" ? "no kernel of yours was launched"
+                                                 : "they do not change when the launches of your kernels do nothing"} +
+                    ": your own kernels must compute them.\n";
+  }
+
   static exchange_rules rules_of(const judge_request& x) {
     return {x.question_timeout, x.tolerances, x.stage != judged_stage::extract};
   }

@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t most_detail_bytes = 6000;
 constexpr std::size_t most_reason_bytes = 300;
 constexpr std::size_t most_parameters = most_tree_leaves;
+constexpr std::size_t most_findings = 64;
 /// Each leaf is at most 2^60, so sums that are checked leaf by leaf do not overflow.
 constexpr std::uint64_t most_changed_bytes = std::uint64_t{1} << 60;
 
@@ -191,6 +192,26 @@ candidate_hello read_candidate_hello(std::string_view head) {
         out.defines.push_back(plain_line(name.get<std::string>(), 100));
       }
     }
+  }
+  return out;
+}
+
+std::optional<std::vector<policy_finding>> read_policy(std::string_view head) {
+  const auto x = parse_object(head);
+  if (text_member(x, "op", 64) != "policy") {
+    return std::nullopt;
+  }
+  std::vector<policy_finding> out;
+  const auto& all = member(x, "findings");
+  if (!all.is_array() || all.size() > most_findings) {
+    throw malformed{"findings wants a list of at most " + std::to_string(most_findings)};
+  }
+  for (const auto& each : all) {
+    if (!each.is_object() || !member(each, "line").is_number_unsigned()) {
+      throw malformed{"a finding without a line"};
+    }
+    out.push_back({plain_line(text_member(each, "rule", 64), 64), plain_line(text_member(each, "text", 1024), 200),
+                   each.at("line").get<std::uint64_t>(), text_member(each, "severity", 16) == "error"});
   }
   return out;
 }

@@ -6,13 +6,17 @@
 #include "sandbox/judge/ending.hpp"
 #include "sandbox/judge/side_words.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace regatta::judge {
 
 reference_hello read_reference_hello(std::string_view head);
 candidate_hello read_candidate_hello(std::string_view head);
+/// What the candidate's code was found to do, said before any of it ran. Empty: the head is another one.
+std::optional<std::vector<policy_finding>> read_policy(std::string_view head);
 /// Throws session_end with not_judgeable where a leaf is of a type that cannot be judged.
 reference_answer read_reference_answer(std::string_view head, std::uint64_t id);
 tree_node read_parameters_answer(std::string_view head, std::uint64_t id);

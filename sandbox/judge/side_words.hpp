@@ -25,6 +25,13 @@ struct reference_hello {
   bool is_random = false;
 };
 
+/// Of the rules about what a candidate's code may do (sandbox/python/judge/policy.py).
+struct policy_finding {
+  std::string rule, text;
+  std::uint64_t line = 0;
+  bool is_error = false;
+};
+
 struct candidate_hello {
   side_versions versions;
   std::string engine;  ///< cpu, triton-interpreter, cuda-sm_90; empty: not told.

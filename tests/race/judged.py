@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole races that the judge decides: judged.py CASE. Exits 0 if all that is promised held; prints what did not.
 
+    cheats     right results by PyTorch, with the rule on and off, and with a kernel that does nothing
+    weak       a problem to which zeros are an answer is refused with exit code 10; --allow-weak races it, marked
     proven     candidates that print PASS and are wrong, or never print it and are right: `verified` takes the right one,
                `claimed` the first that says so, `both` the one that is and does; the verdict lies beside the candidate
     refused    a problem that nobody can judge is refused before a model is asked
@@ -40,10 +42,22 @@ def get_init_inputs():
     return [7, 1.5]
 """
 CANDIDATE = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x_ptr, weight_ptr, y_ptr, scale, count, columns, BLOCK: tl.constexpr):
+    index = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + index, mask=index < count, other=0.0)
+    weight = tl.load(weight_ptr + index %% columns, mask=index < count, other=0.0)
+    tl.store(y_ptr + index, %s, mask=index < count)
 
 
 def kernel_function(x, weight, scale):
-    return %s
+    y = torch.empty_like(x)
+    kernel[(1,)](x, weight, y, scale, x.numel(), x.shape[-1], BLOCK=64)
+    return y
 
 
 class ModelNew(torch.nn.Module):
@@ -59,7 +73,23 @@ class ModelNew(torch.nn.Module):
 if __name__ == "__main__":
     print("%s")
 """
-WRONG, RIGHT = "torch.tanh(x * weight) * scale", "scale / (1 + torch.exp(-x * weight))"
+WRONG, RIGHT = "x * weight * scale", "scale / (1 + tl.exp(-x * weight))"
+TORCH = """import torch
+
+
+def kernel_function(x, weight, scale):
+    return %s
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, size, scale):
+        super().__init__()
+        self.scale = scale
+        self.weight = torch.nn.Parameter(torch.randn(size))
+
+    def forward(self, x):
+        return kernel_function(x, self.weight, self.scale)
+"""
 failures = []
 
 
@@ -126,6 +156,34 @@ def refused():
 OURS = re.compile(rb"\0candidate_side\.py\0|\0reference_side\.py\0|\0--request\0request\.json\0")
 
 
+def cheats():
+    idle = (CANDIDATE % (RIGHT, "")).replace("    return y\n", "    return scale / (1 + (-x * weight).exp())\n", 1)
+    cases = [("PyTorch does it", TORCH % "torch.sigmoid(x * weight) * scale", (), "policy_violation", "no_kernel"),
+             ("with the rules off", TORCH % "torch.sigmoid(x * weight) * scale",
+              ("--policy-off", "no_kernel", "--policy-off", "kernel_evidence", "--policy-off", "torch_fallback"), "correct", ""),
+             ("its kernel is idle", idle, (), "policy_violation", "kernel_evidence"),
+             ("and with that rule off", idle, ("--policy-off", "kernel_evidence", "--policy-off", "torch_fallback"), "correct", "")]
+    with tempfile.TemporaryDirectory() as folder:
+        problem = written(folder, "problem_of_ours.py", PROBLEM)
+        for what, code, more, judgement, says in cases:
+            done = subprocess.run([REGATTA, "verify", written(folder, "candidate.py", code), problem, "--python", PYTHON, "--device", "cpu",
+                                   "--json", *more], capture_output=True, text=True, timeout=150, cwd=folder, check=False)
+            verdict = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+            check(verdict.get("judgement") == judgement and says in verdict.get("reason", ""), f"{what}: {done.stdout[:600]}{done.stderr[-300:]}")
+            check(done.returncode == (0 if judgement == "correct" else 4), f"{what}: exit {done.returncode}")
+
+
+def weak():
+    zeros = PROBLEM.replace("return torch.sigmoid(x * self.weight) * self.scale", "y = x * self.weight\n        return y - y")
+    for more, code in (((), 10), (("--allow-weak",), 0)):
+        with tempfile.TemporaryDirectory() as folder:
+            done, summary, _ = race(folder, zeros, [CANDIDATE % ("x * 0.0", "PASS")], "--accept", "verified", *more)
+            check(done.returncode == code, f"{more}: exit {done.returncode}: {done.stderr[-500:]}")
+            check(bool(summary) == (code == 0), f"{more}: {summary}")
+            check(code != 10 or "--allow-weak" in done.stderr, f"the remedy is not named: {done.stderr[-300:]}")
+            check(code == 10 or summary.get("standing") == "verified by a weak oracle", f"standing {summary.get('standing')}")
+
+
 def judged_processes(mark):
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -140,7 +198,7 @@ def judged_processes(mark):
 
 
 def stopped():
-    slow = CANDIDATE % ("[__import__('time').sleep(100), x][1]", "PASS")
+    slow = (CANDIDATE % (RIGHT, "PASS")).replace("    y = torch.empty_like(x)\n", "    import time\n    time.sleep(100)\n    y = torch.empty_like(x)\n")
     for end in (signal.SIGTERM, signal.SIGKILL):
         before = {pid for pid, _ in judged_processes(set())}
         with tempfile.TemporaryDirectory() as folder:
@@ -168,7 +226,7 @@ def main():
     if not PYTHON or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
         print("SKIPPED: REGATTA_PYTHON names no interpreter with torch")
         sys.exit(1 if "torch" in os.environ.get("REGATTA_REQUIRE", "").split(",") else 0)
-    {"proven": proven, "refused": refused, "stopped": stopped}[case]()
+    {"proven": proven, "refused": refused, "stopped": stopped, "cheats": cheats, "weak": weak}[case]()
     print("\n".join(failures) or f"{case}: held")
     sys.exit(1 if failures else 0)
 

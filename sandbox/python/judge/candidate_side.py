@@ -19,6 +19,7 @@ import calls  # noqa: E402
 import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
+import policy  # noqa: E402
 from evidence import Evidence, Launches  # noqa: E402
 from loading import Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
@@ -287,6 +288,8 @@ def main():
     channel = frames.Channel()
     options = parsed(sys.argv[1:])
     try:
+        # Said before anything of the candidate runs: afterwards this process is its own.
+        channel.send({"op": "policy", "findings": policy.check(source_of(os.path.abspath(options.candidate)), options.stage)})
         side = Candidate(options)
         hello = side.hello()
     except BaseException as error:
