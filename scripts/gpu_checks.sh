@@ -42,7 +42,61 @@ with open(sys.argv[2], "w") as out:
     out.write(json.dumps({"worker": 1, "round": 1, "deltas": ["```python\n" + code + "```\n"], "finish": "stop"}) + "\n")
 PY
 }
-candidate() { record "$1.py" "$1.jsonl"; shift_args=("${@:2}"); race "$root/examples/softmax_rows.py" --replay "$1.jsonl" --workers 1 --max-iters 1 "${shift_args[@]}"; }
+candidate() { record "$1.py" "$1.jsonl"; shift_args=("${@:2}"); race "$root/examples/softmax_rows.py" --replay "$1.jsonl" --workers 1 --max-iters 1 --accept claimed "${shift_args[@]}"; }
+
+grep -q '(verified)' account.txt
+check $? "its winner is verified"
+
+echo "== the judge on this GPU"
+"$python" - "$root/examples" <<'PY'
+import sys
+sys.path.insert(0, sys.argv[1])
+from candidate_files import replies
+for reply in replies("softmax_rows") + replies("linear_gelu"):
+    if reply.expect == "passes":
+        open(reply.path.parent.name + ".py", "w").write(reply.code)
+        open(reply.path.parent.name + "_wrong.py", "w").write(reply.code.replace("tl.store(out_ptr", "tl.store(0 + out_ptr").replace("tl.exp(", "tl.exp2("))
+PY
+cat >cuda_inline.py <<'PY'
+import torch
+from torch.utils.cpp_extension import load_inline
+source = r"""
+#include <torch/extension.h>
+__global__ void swish(const float* x, const float* shift, float* out, int count, int features, float slope) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) { float s = x[i] + shift[i % features]; out[i] = x[i] / (1.0f + expf(-slope * s)) + 0.5f * x[i]; }
+}
+torch::Tensor run(torch::Tensor x, torch::Tensor shift, double slope) {
+  auto out = torch::empty_like(x);
+  int count = x.numel();
+  swish<<<(count + 255) / 256, 256>>>(x.data_ptr<float>(), shift.data_ptr<float>(), out.data_ptr<float>(), count, shift.numel(), slope);
+  return out;
+}
+"""
+module = load_inline("swish_inline", cpp_sources="torch::Tensor run(torch::Tensor x, torch::Tensor shift, double slope);",
+                     cuda_sources=source, functions=["run"])
+def kernel_function(x, shift, slope):
+    return module.run(x.contiguous(), shift.contiguous(), slope)
+class ModelNew(torch.nn.Module):
+    def __init__(self, features, slope):
+        super().__init__()
+        self.slope, self.shift = slope, torch.nn.Parameter(torch.randn(features))
+    def forward(self, x):
+        return kernel_function(x, self.shift, self.slope)
+PY
+verify() { timeout 300 "$regatta" verify "$@" --python "$python" --device gpu >verdict.txt 2>progress.log; local status=$?; cat verdict.txt; tail -n 2 progress.log; return "$status"; }
+for name in softmax_rows linear_gelu; do
+  began=$(date +%s%N)
+  verify "$name.py" "$root/examples/$name.py"
+  check $? "$name: the right candidate is correct, in $((($(date +%s%N) - began) / 1000000)) ms"
+  grep -q 'cuda-sm_' verdict.txt
+  check $? "$name: the verdict names a CUDA engine"
+done
+verify softmax_rows_wrong.py "$root/examples/softmax_rows.py"
+[ $? = 4 ]
+check $? "a wrong candidate is not"
+verify cuda_inline.py "$root/examples/swish_residual.py"
+check $? "a CUDA candidate (load_inline) is correct"
 
 echo "== a lease shows exactly one GPU"
 cat >one_gpu.py <<'PY'
@@ -123,7 +177,7 @@ with open("cancel.jsonl", "w") as out:
         out.write(json.dumps({"worker": worker, "round": 1, "deltas": ["```python\n" + open(name).read() + tail + "```\n"],
                               "finish": "stop", "accepted": worker == 2}) + "\n")
 PY
-race "$root/examples/softmax_rows.py" --replay cancel.jsonl --workers 2 --max-iters 1 --run-timeout-s 40
+race "$root/examples/softmax_rows.py" --replay cancel.jsonl --workers 2 --max-iters 1 --accept claimed --run-timeout-s 40
 check $? "the worker whose kernel ends wins"
 sleep 1
 [ "$(memory_used)" -lt 100 ]
