@@ -110,7 +110,7 @@ void active_run::drain_output() {
 }
 
 void active_run::write_input(const std::string& bytes) {
-  if (!in) {
+  if (!in && has_ends) {
     return;
   }
   input_.append(bytes);
@@ -128,7 +128,7 @@ void active_run::flush_input() {
     }
     written_ += static_cast<std::size_t>(size);
   }
-  if (!has_unwritten() || !in) {
+  if (!has_unwritten() || (!in && has_ends)) {
     input_.clear();
     written_ = 0;
   }

@@ -66,6 +66,7 @@ public:
   unique_fd in;
   unique_fd out;
   unique_fd err;
+  bool has_ends = false;  ///< `in`, `out`, `err` are what they will be.
   bool is_armed = false;  ///< pid 1 exists and `ender` can end it.
 
   std::optional<std::uint64_t> zygote;  ///< That it starts from.

@@ -119,6 +119,7 @@ bool run_loop::prepare(active_run& run, std::vector<unique_fd>& descriptors) {
   } else {
     in.reset(::dup(null_.get()));
   }
+  run.has_ends = true;
   for (const auto* fd : {&run.control, &run.out, &run.err}) {
     if (*fd && !set_nonblocking(fd->get())) {
       return false;

@@ -176,8 +176,11 @@ def report(error, trace):
         sys.excepthook(type(error), error.with_traceback(trace), trace)
     except SystemExit as other:
         return status_of(other)
-    except BaseException:
-        sys.__excepthook__(*sys.exc_info())
+    except BaseException as other:
+        other.__context__ = None
+        sys.stderr.write("Error in sys.excepthook:\n")
+        sys.__excepthook__(type(other), other.with_traceback(other.__traceback__.tb_next), None)
+        sys.stderr.write("\nOriginal exception was:\n")
         sys.__excepthook__(type(error), error, trace)
     return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
 
@@ -193,8 +196,10 @@ def leave(status):
         try:
             if stream is not None and not stream.closed:
                 stream.flush()
-        except BaseException:
-            status = FLUSH_FAILED if stream is sys.stdout else status
+        except BaseException as error:
+            if stream is sys.stdout:
+                status = FLUSH_FAILED
+                sys.stderr.write("Exception ignored in: %r\n%s: %s\n" % (stream, type(error).__name__, error))
     if status == -signal.SIGINT:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

@@ -193,7 +193,9 @@ print("alive")
 BOOST_AUTO_TEST_CASE(a_killed_forker_ends_its_runs_as_failed_and_is_replaced) {
   const leaves_nothing guard;
   const auto sandbox = open_runner();
-  auto first = start(*sandbox, python_spec(stubborn_family));
+  auto spec = python_spec(stubborn_family);
+  spec.preload.reset();  // the forker's own run
+  auto first = start(*sandbox, std::move(spec));
   auto second = start(*sandbox, program_spec({"/bin/sleep", "600"}));
   wait_for_processes();
   ::kill(forker_pid(), SIGKILL);

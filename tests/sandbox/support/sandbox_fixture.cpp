@@ -83,6 +83,7 @@ struct global_state {
     state.level = is_user          ? test_level::namespaced_user
                   : wanted == "L4" ? test_level::full
                                    : test_level::namespaced_root;
+    state.is_warm = !variable("REGATTA_SANDBOX_TEST_WARM", "").empty();
     state.facts = probe();
     const auto needed = state.level == test_level::full ? level::full : level::namespaced;
     if (state.facts.best < needed) {
@@ -241,6 +242,9 @@ run_spec python_spec(const std::string& source) {
   auto spec = program_spec({host().python.executable, "-u", "candidate_main.py"});
   spec.readable = host().python.readable;
   spec.files.push_back({"candidate_main.py", source});
+  if (host().is_warm) {
+    spec.preload = {"json", "random", "multiprocessing", "no_such_module"};
+  }
   return spec;
 }
 
@@ -263,19 +267,26 @@ run_result run(runner& sandbox, run_spec spec) {
   // Shared with the callback: it may come after a timeout of ours.
   auto promise = std::make_shared<std::promise<run_result>>();
   auto future = promise->get_future();
+  const bool wants_warmth = spec.preload && sandbox.obtained() != level::none;
   sandbox.start(std::move(spec), [promise](run_result result) { promise->set_value(std::move(result)); });
   BOOST_REQUIRE(future.wait_for(std::chrono::seconds{60}) == std::future_status::ready);
-  return future.get();
+  auto result = future.get();
+  BOOST_TEST(result.is_warm == wants_warmth, result.why_cold);
+  return result;
 }
 
 std::vector<pid_t> survivors() {
   std::vector<pid_t> found;
-  const auto forker = std::to_string(forker_pid());
-  std::istringstream children{linux_api::read_file("/proc/" + forker + "/task/" + forker + "/children")};
-  for (std::string pid; children >> pid;) {
-    // A zombie is gone but for the forker's wait.
-    if (field_of(pid, "State:\t").substr(0, 1) != "Z") {
-      found.push_back(static_cast<pid_t>(std::stol(pid)));
+  auto parents = zygote_pids();
+  parents.push_back(forker_pid());
+  for (const auto parent : parents) {
+    const auto forker = std::to_string(parent);
+    std::istringstream children{linux_api::read_file("/proc/" + forker + "/task/" + forker + "/children")};
+    for (std::string pid; children >> pid;) {
+      // A zombie is gone but for the forker's wait.
+      if (field_of(pid, "State:\t").substr(0, 1) != "Z") {
+        found.push_back(static_cast<pid_t>(std::stol(pid)));
+      }
     }
   }
   for (const auto& pid : all_pids()) {
@@ -305,6 +316,17 @@ pid_t forker_pid() {
     }
   }
   return -1;
+}
+
+std::vector<pid_t> zygote_pids() {
+  std::vector<pid_t> found;
+  for (const auto& pid : all_pids()) {
+    if (linux_api::read_file("/proc/" + pid + "/cmdline").find("/zygote.py") != std::string::npos &&
+        field_of(pid, "PPid:\t") == std::to_string(::getpid())) {
+      found.push_back(static_cast<pid_t>(std::stol(pid)));
+    }
+  }
+  return found;
 }
 
 std::vector<std::string> cgroups_of(pid_t runner) {

@@ -22,6 +22,7 @@ enum class test_level { full, namespaced_root, namespaced_user };
 /// Shared by all cases of the program.
 struct test_host {
   test_level level = test_level::full;
+  bool is_warm = false;  ///< REGATTA_SANDBOX_TEST_WARM: Python candidates start warm.
   host_facts facts;
   interpreter python;
   std::string folder;      ///< Ours on disk, removed at the end.
@@ -57,6 +58,8 @@ void wait_for_processes(std::size_t count = 2);
 bool are_all_gone();
 /// The forker's pid: the only child of ours that is named so.
 pid_t forker_pid();
+/// Children of ours that are zygotes.
+std::vector<pid_t> zygote_pids();
 
 /// Groups, or leaves in them, that the runner of this process made.
 std::vector<std::string> cgroups_of(pid_t runner);
