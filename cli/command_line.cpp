@@ -30,6 +30,7 @@ std::vector<std::string_view> resume_options() {
   return {"max-iters",        "deadline", "budget", "budget-tokens", "budget-process", "budget-process-tokens",
           "budget-day",       "base-url", "replay", "command",       "llm-timeout-s",  "store-responses",
           "env-file",         "slots",    "python", "python-path",   "require-level",  "allow-unsandboxed",
+          "cold",
           "state-dir",        "events",   "stream", "json",          "quiet",          "verbose",
           "budget-day-tokens"};
 }
@@ -198,7 +199,7 @@ private:
     auto* command = add(command_kind::verify, "verify", "Have the judge decide whether CANDIDATE.py is right");
     command->add_option("CANDIDATE", out_.candidate, "What a model wrote")->required();
     command->add_option("PROBLEM", out_.problem, "File with Model, get_inputs() and get_init_inputs()")->required();
-    add_entries(command, {"stage", "device", "python", "python-path", "require-level", "allow-unsandboxed",
+    add_entries(command, {"stage", "device", "python", "python-path", "cold", "require-level", "allow-unsandboxed",
                           "run-timeout-s", "limit-memory", "json", "eval", "allow-tf32", "policy-off"});
     command->footer(
         "With --json: the whole verdict (docs/judge.md). Exit code: 0 right, 4 not right, 1 the problem cannot be\n"

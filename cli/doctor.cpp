@@ -57,6 +57,16 @@ void check_sandbox(const host_view& x, findings& out) {
   }
 }
 
+/// Where there is no sandbox or no Python, that is told elsewhere.
+void check_warmth(const host_view& x, findings& out) {
+  if (!x.why_cold.empty()) {
+    out.push_back({health::warn, "warm start", "candidates start cold: " + clean_line(x.why_cold),
+                   "nothing is wrong by it, but each evaluation imports torch anew, which takes seconds"});
+  } else if (x.python.error.empty() && x.sandbox.best >= sandbox::level::namespaced) {
+    out.push_back({health::ok, "warm start", "candidates on the CPU are forked from a Python that has torch loaded", ""});
+  }
+}
+
 void check_installation(const host_view& x, findings& out) {
   for (const auto& program : x.missing_programs) {
     const bool is_vital = program.find("sandbox") != std::string::npos;
@@ -210,6 +220,7 @@ std::vector<finding> diagnose(const host_view& x) {
   check_sandbox(x, out);
   check_installation(x, out);
   check_python(x, out);
+  check_warmth(x, out);
   check_gpus(x, out);
   check_disk(x, out);
   check_clock(x, out);

@@ -2,6 +2,7 @@
 #include "cli/host_survey.hpp"
 
 #include "cli/python_discovery.hpp"
+#include "cli/warm_check.hpp"
 #include "messages/error.hpp"
 #include "messages/install_paths.hpp"
 #include "node/gpu_inventory.hpp"
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-python_facts look_at_python(const session& x) {
+python_facts look_at_python(const session& x, const host_view& host, std::string& why) {
   python_facts out;
   const auto python = choose_python(python_candidates(x.values, x.env),
                                     [](const auto& path) { return ::access(path.c_str(), X_OK) == 0; });
@@ -46,6 +47,9 @@ python_facts look_at_python(const session& x) {
     out.torch = module_version("torch", prefixes, found->version, listed);
     out.triton = module_version("triton", prefixes, found->version, listed);
     out.error.clear();
+    if (host.sandbox.best >= sandbox::level::namespaced && host.missing_programs.empty()) {
+      why = why_cold(*found, host.sandbox);
+    }
   }
   return out;
 }
@@ -186,7 +190,7 @@ host_view survey_host(const session& x) {
   out.required = from_name<sandbox::level>(x.values.text("require-level")).value_or(sandbox::level::namespaced);
   out.sandbox = sandbox::probe();
   look_at_installation(x, out);
-  out.python = look_at_python(x);
+  out.python = look_at_python(x, out, out.why_cold);
   look_at_gpus(out);
   out.compiler = find_compiler(x.env);
   out.disk = look_at_disk(x);

@@ -43,6 +43,7 @@ struct host_view {
   std::vector<std::string> missing_programs;  ///< regatta-sandbox, regatta-lifeline that do not lie beside us.
   std::string missing_prompts;                ///< Folder; empty if it is there.
   python_facts python;
+  std::string why_cold;                    ///< Empty: candidates start warm, or that was not to be found out.
   std::vector<std::string> gpus;           ///< "NVIDIA H200 (GPU-…)"
   std::vector<std::string> gpus_left_out;  ///< Each with its remedy.
   std::vector<std::string> gpu_warnings;

@@ -122,6 +122,8 @@ constexpr std::array table = {
                  "Open files of one process", integers(16, 1'048'576)},
     option_entry{"limit-output", "", "run.limit_output", "", "256MiB", "SIZE", "Candidates",
                  "Output past which a run is killed", sizes(64 * kib, 64 * gib)},
+    option_entry{"cold", "", "run.cold", "", "false", "", "Candidates",
+                 "Start each candidate from nothing, not forked from a Python that has torch loaded", flag_rule},
     option_entry{"require-level", "", "run.require_level", "", "L3", "LEVEL", "Candidates",
                  "Weakest sandbox that is good enough (see regatta doctor)", choices("L1, L2, L3, L4")},
     option_entry{"allow-unsandboxed", "", "run.allow_unsandboxed", "", "false", "", "Candidates",

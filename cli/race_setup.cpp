@@ -104,6 +104,7 @@ caf::error find_devices(const session& x, race_setup& out) {
 
 void set_sandbox(const session& x, race_setup& out) {
   auto& config = out.config.sandbox;
+  config.allow_warm = !x.values.flag("cold");
   config.allow_unsandboxed = x.values.flag("allow-unsandboxed");
   config.require = config.allow_unsandboxed
                        ? sandbox::level::none

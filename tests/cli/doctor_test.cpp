@@ -61,6 +61,7 @@ const std::vector<provoked>& all_provoked() {
       {"lifeline missing", [](auto& x) { x.missing_programs = {"/b/regatta-lifeline"}; }, "programs", health::warn,
        "install"},
       {"no prompts", [](auto& x) { x.missing_prompts = "/p"; }, "prompts", health::fail, "--prompts"},
+      {"no zygote", [](auto& x) { x.why_cold = "no zygote: it died"; }, "warm start", health::warn, "seconds"},
       {"no Python", [](auto& x) { x.python = {}; }, "python", health::fail, "REGATTA_PYTHON"},
       {"broken Python", [](auto& x) { x.python.error = "cannot be run"; }, "python", health::fail, "--python"},
       {"no torch", [](auto& x) { x.python.torch = ""; }, "torch", health::warn, "torch and triton"},
