@@ -19,6 +19,8 @@ programs="regatta regatta-sandbox regatta-judge regatta-lifeline"
 for program in $programs; do
   install -s -m 755 "$build/bin/$program" "$stage/libexec/$program"
 done
+# Loaded by the host's own Python: needs nothing but a C library that is not older than the one it was built with.
+install -s -m 755 "$build/bin/libregatta-zygote.so" "$stage/libexec/libregatta-zygote.so"
 loader=$(readelf -l "$build/bin/regatta" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
 cp -L "$loader" "$stage/lib/ld.so"
 for program in $programs; do ldd "$build/bin/$program"; done | sed -nE 's/.*=> (\/[^ ]+) .*/\1/p' | sort -u |

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes five sources that include all of ours, with their compile commands: joined_sources.py CI_FOLDER FOLDER.
+"""Writes a few sources that include all of ours, with their compile commands: joined_sources.py CI_FOLDER FOLDER.
 
 clang-tidy spends most of its time in CAF's headers, once per source it is given: 19 s for each of 190, and little more
 for fifty joined. The parts are made of the joined sources of the ci preset, apart where names meet: a program's main()
@@ -13,7 +13,7 @@ import sys
 
 PARTS = {"race": {"regatta_llm", "regatta_coordinator"},
          "cli": {"regatta_node", "regatta_node_agent", "regatta_cli", "regatta_embedded", "regatta"},
-         "next": {"regatta-lifeline"}, "alone": {"regatta-sandbox"}, "judge": {"regatta_judge", "regatta-judge"}}
+         "next": {"regatta-lifeline"}, "zygote": {"regatta-zygote"}, "alone": {"regatta-sandbox"}, "judge": {"regatta_judge", "regatta-judge"}}
 OTHERS = "store"
 FLAG = re.compile(r"-(I|D|isystem|std|W(?!error|no-subobject-linkage))")  # that one is gcc's
 
