@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of bench/evaluation_bench.py: evaluates one candidate again and again as a node does, one JSON line each.
+// Part of bench/evaluation_bench.py: evaluates one candidate again and again as a node does, once for each line on
+// stdin, and says what came of it in one JSON line.
 //
 //   evaluation_driver PYTHON PROBLEM CANDIDATE STAGE claimed|verified COUNT [cold]
 #include "node/judge_launcher.hpp"
@@ -34,7 +35,7 @@ void evaluate(candidate_launcher& launcher, const regatta::run& what) {
               static_cast<double>(end.run.cpu_time.count()) / 1e3, end.run.is_warm ? "true" : "false",
               to_string(end.run.outcome).c_str(), to_string(end.judgement).c_str(), to_string(end.run.claim).c_str());
   std::fflush(stdout);
-  if (!end.run.why_cold.empty() || end.run.outcome != outcome::exited) {
+  if ((!end.run.why_cold.empty() && end.run.why_cold != "switched off") || end.run.outcome != outcome::exited) {
     std::fprintf(stderr, "%s %s %s\n", end.run.why_cold.c_str(), end.run.reason.c_str(), end.feedback.c_str());
   }
 }
@@ -62,7 +63,7 @@ int main(int argc, char** argv) {
   what.code = text_of(argv[3]);
   what.stage = argv[4];
   what.accept = std::string{argv[5]} == "verified" ? accept_rule::verified : accept_rule::claimed;
-  for (int left = std::atoi(argv[6]); left > 0; --left) {
+  for (int left = std::atoi(argv[6]); left > 0 && std::getchar() == '\n'; --left) {
     evaluate(launcher, what);
   }
   return 0;
