@@ -19,7 +19,15 @@ struct one_node {
     out.start = start;
     return out;
   }
-  run work(std::uint32_t attempt = 1) const { return {race, w1, 1, attempt, "code", {}, "", device_need::any, {}, {}, accept_rule::claimed, {}}; }
+  run work(std::uint32_t attempt = 1) const {
+    run out;
+    out.race = race;
+    out.worker = w1;
+    out.round = 1;
+    out.attempt = attempt;
+    out.code = "code";
+    return out;
+  }
   run_ended end_of(const run& x) const { return {x.race, x.worker, x.round, x.attempt, {}}; }
   template <class T>
   std::vector<T> effects() {
