@@ -8,7 +8,7 @@ namespace regatta {
 /// Both sides of the judge and every Triton candidate import these, where they exist. A fork of a process that has touched a GPU cannot use it, and
 /// Triton decides at import whether it interprets: so only runs without a device start warm.
 std::optional<std::vector<std::string>> preload_for(const gpu* device) {
-  return device == nullptr ? std::optional{std::vector<std::string>{"torch", "triton", "triton.language", "triton.experimental.gluon", "numpy"}}
+  return device == nullptr ? std::optional{std::vector<std::string>{"torch", "triton", "triton.language", "triton.experimental.gluon", "numpy.random"}}
                            : std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 // libregatta-zygote.so: makes a forker of a Python that has its modules loaded (sandbox/python/zygote.py calls this
 // through ctypes.PyDLL, so the interpreter's lock is held). Knows Python by three functions of its stable interface.
 #include "sandbox/forker.hpp"
+#include "sandbox/linux_api.hpp"
 #include "sandbox/warm_parent.hpp"
 #include "sandbox/wire.hpp"
 #include "sandbox/zygote.hpp"
@@ -9,7 +10,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 namespace regatta::sandbox {
 
@@ -18,6 +22,38 @@ namespace {
 using hook = void (*)();
 using fitness = int (*)();
 using continuation = void (*)(int argc, const char* const* argv);
+
+/// Where the kernel reads /proc/PID/cmdline from: for those who look at the host's processes.
+class command_line {
+public:
+  command_line() {
+    // The fields behind the name, which ends at the last parenthesis; proc(5) numbers them from 3 there.
+    constexpr int arg_start = 48, arg_end = 49;
+    const auto text = linux_api::read_file("/proc/self/stat");
+    std::istringstream fields{text.substr(text.rfind(')') + 1)};
+    std::string field;
+    for (int number = 3; number <= arg_end && fields >> field; ++number) {
+      auto& end = number == arg_start ? start_ : end_;
+      end = number >= arg_start ? std::strtoull(field.c_str(), nullptr, 10) : 0;
+    }
+  }
+
+  /// As much of it as there is room for; ours is the longer one mostly.
+  void show(const std::vector<std::string>& argv) const {
+    std::string text;
+    for (const auto& argument : argv) {
+      text += argument + '\0';
+    }
+    if (start_ != 0 && end_ > start_) {
+      text.resize(end_ - start_, '\0');
+      text.back() = '\0';
+      std::memcpy(reinterpret_cast<void*>(start_), text.data(), text.size());
+    }
+  }
+
+private:
+  std::uintptr_t start_ = 0, end_ = 0;
+};
 
 class python_parent final : public warm_parent {
 public:
@@ -35,6 +71,7 @@ public:
   void after_fork() override { after_(); }
 
   [[noreturn]] void become(const launch_plan& plan) override {
+    command_line_.show(plan.argv);
     std::vector<const char*> argv;
     for (const auto& argument : plan.argv) {
       argv.push_back(argument.c_str());
@@ -50,6 +87,7 @@ private:
   const fitness fitness_;
   const continuation go_on_;
   const hook before_, after_, in_child_;
+  const command_line command_line_;
 };
 
 std::vector<sock_filter> read_filter() {

@@ -20,6 +20,7 @@ import struct
 import sys
 import threading
 import types
+import weakref
 
 CHANNEL = 3
 UNFIT = -1  # sandbox/launch_plan.hpp: unfit_to_fork
@@ -47,8 +48,17 @@ def preload(names):
             pass
 
 
+def disarm():
+    """What modules want done at the end with objects that they made at import (torch: take every operator off its
+    tables again) touches 30 MB and is for nobody."""
+    for finalizer in list(getattr(weakref.finalize, "_registry", ())):
+        finalizer.atexit = False
+
+
 def exercise():
-    """What torch does once, at the first use of each: better here than in each run."""
+    """What is done once, at the first use of each: better here than in each run."""
+    if "numpy" in sys.modules:
+        importlib.import_module("numpy.random").seed()
     torch = sys.modules.get("torch")
     if torch is None:
         return
@@ -222,6 +232,7 @@ def main():
     try:
         preload([x for x in names.split(",") if x])
         exercise()
+        disarm()
         Loader.codes = codes_beside(os.path.join(here, "judge"))
     except Exception as error:
         refuse("%s: %s" % (type(error).__name__, error))

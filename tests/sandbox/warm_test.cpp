@@ -109,6 +109,8 @@ const program programs[] = {
     {"sees its signals",
      "import signal\nprint([(x.name, str(signal.getsignal(x))) for x in sorted(signal.valid_signals()) if "
      "hasattr(x, 'name')], signal.pthread_sigmask(signal.SIG_BLOCK, []))\n"},
+    {"sees its command line",
+     "print([x for x in open('/proc/self/cmdline').read().split('\\0') if x])\n"},
     {"sees its process",
      "import os, resource\nkeys = ('Name', 'Umask', 'Tgid', 'Pid', 'PPid', 'Uid', 'Gid', 'Groups', 'NSpid', 'Sig', 'Shd', 'Cap', "
      "'NoNew', 'Seccomp', 'Threads')\nprint([x for x in open('/proc/self/status').read().split('\\n') if x.startswith(keys)])\n"
