@@ -29,7 +29,7 @@ struct publishing {
   explicit publishing(const std::string& endpoint) {
     config.set("scheduler.max-threads", 2U);
     config.set("logger.file-verbosity", caf::atom("quiet"));
-    auto spawned = spawn_event_publisher(system, {endpoint});
+    auto spawned = spawn_event_publisher(system, {endpoint, true});
     BOOST_REQUIRE_MESSAGE(spawned, why(spawned));
     at = std::move(*spawned);
   }
