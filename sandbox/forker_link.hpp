@@ -54,8 +54,7 @@ public:
   void kill();
   /// Hangs up, so that it ends when its runs have, and waits for that.
   void stop();
-  /// Only hangs up.
-  void hang_up() { channel_.reset(); }
+  /// Of what was begun and killed; reaps it.
   bool has_ended();
 
 private:

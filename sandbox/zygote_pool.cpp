@@ -45,9 +45,9 @@ void zygote_pool::open(zygote_files files, std::function<bool(int channel, id zy
 }
 
 zygote_pool::~zygote_pool() {
-  // All at once, then each is waited for.
+  // All at once, then each is waited for. They have nothing to clean up, and one that imports would not hear.
   for (auto& item : links_) {
-    item.second->hang_up();
+    item.second->kill();
   }
 }
 
@@ -97,16 +97,13 @@ void zygote_pool::on_run_end(id zygote, clock::time_point now) {
 
 void zygote_pool::on_down(id zygote, const std::string& why, clock::time_point now) {
   book_.on_failure(zygote, "no zygote: " + why, now);
-  if (const auto found = links_.find(zygote); found != links_.end()) {
-    found->second->kill();
-    retire(zygote);
-  }
+  retire(zygote);
 }
 
 void zygote_pool::retire(id zygote) {
   const auto found = links_.find(zygote);
   if (found != links_.end()) {
-    found->second->hang_up();
+    found->second->kill();
     leaving_.push_back(std::move(found->second));
     links_.erase(found);
   }
