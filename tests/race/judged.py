@@ -152,10 +152,6 @@ def refused():
             check(not summary, f"{kind}: it raced")
 
 
-# As the node starts them, in the sandbox: by the names in their run's folder.
-OURS = re.compile(rb"\0candidate_side\.py\0|\0reference_side\.py\0|\0--request\0request\.json\0")
-
-
 def cheats():
     idle = (CANDIDATE % (RIGHT, "")).replace("    return y\n", "    return scale / (1 + (-x * weight).exp())\n", 1)
     cases = [("PyTorch does it", TORCH % "torch.sigmoid(x * weight) * scale", (), "policy_violation", "no_kernel"),
@@ -184,23 +180,24 @@ def weak():
             check(code == 10 or summary.get("standing") == "verified by a weak oracle", f"standing {summary.get('standing')}")
 
 
-def judged_processes(mark):
+def of_its_runs(regatta):
+    """What lives in the sandboxes of that process: by their cgroups, as a warm run has the command line of its parent."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/cmdline", "rb") as cmdline, open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
-                text = cmdline.read()
-                if OURS.search(text) and stat.read().rsplit(")", 1)[1].split()[0] != "Z":
-                    found.append((int(pid), text))
+            with open(f"/proc/{pid}/cgroup", encoding="utf-8") as cgroup, open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+                if re.search(rf"/regatta-{regatta}-\d+-\d+/run-", cgroup.read()) and stat.read().rsplit(")", 1)[1].split()[0] != "Z":
+                    found.append(int(pid))
         except OSError:
             pass
-    return [x for x in found if x[0] not in mark]
+    return found
 
 
 def stopped():
     slow = (CANDIDATE % (RIGHT, "PASS")).replace("    y = torch.empty_like(x)\n", "    import time\n    time.sleep(100)\n    y = torch.empty_like(x)\n")
+    # Comparator and two sides, each with a pid 1 of its own, and the syntax checker.
+    at_work = 8
     for end in (signal.SIGTERM, signal.SIGKILL):
-        before = {pid for pid, _ in judged_processes(set())}
         with tempfile.TemporaryDirectory() as folder:
             process = subprocess.Popen(command(folder, PROBLEM, [slow], "--accept", "verified"), stderr=subprocess.PIPE,
                                        stdout=subprocess.DEVNULL, text=True, cwd=folder)
@@ -208,16 +205,16 @@ def stopped():
                 if "evaluating, cpu" in line:
                     break
             give_up = time.monotonic() + 60
-            while len(judged_processes(before)) < 3 and time.monotonic() < give_up:
-                time.sleep(0.05)  # what another process does can only be looked at
-            check(len(judged_processes(before)) >= 3, f"{end.name}: not three at work: {judged_processes(before)}")
+            while len(of_its_runs(process.pid)) < at_work and time.monotonic() < give_up:
+                time.sleep(0.05)  # what other processes do can only be looked at
+            check(len(of_its_runs(process.pid)) >= at_work, f"{end.name}: not all at work: {of_its_runs(process.pid)}")
             process.send_signal(end)
             process.stderr.read()
             process.wait(timeout=30)
             give_up = time.monotonic() + 5
-            while judged_processes(before) and time.monotonic() < give_up:
+            while of_its_runs(process.pid) and time.monotonic() < give_up:
                 time.sleep(0.05)
-            check(not judged_processes(before), f"{end.name}: left: {judged_processes(before)}")
+            check(not of_its_runs(process.pid), f"{end.name}: left: {of_its_runs(process.pid)}")
             check(process.returncode == (5 if end == signal.SIGTERM else -9), f"{end.name}: exit {process.returncode}")
 
 

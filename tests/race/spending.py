@@ -59,7 +59,7 @@ def budget():
     check("budget" in summary.get("reason", ""), f"reason: {summary.get('reason')}")
     check(0 < bill <= race["cost_nano"] <= 100_000_000, f"bill {bill}, booked {race['cost_nano']}")
     check(race["budget_nano"] == 100_000_000, f"budget {race['budget_nano']}")
-    check(" of 0.10: " in done.stdout, done.stdout[-600:])
+    check(" of 0.10 USD: " in done.stdout, done.stdout[-600:])
 
 
 def unpriced():
