@@ -15,10 +15,12 @@ stage=$build/bundle/$name
 rm -rf "$stage"
 mkdir -p "$stage"/{bin,libexec,lib,share/regatta/python}
 
-programs="regatta regatta-sandbox regatta-judge regatta-lifeline"
+programs="regatta regatta-sandbox regatta-lifeline"
 for program in $programs; do
   install -s -m 755 "$build/bin/$program" "$stage/libexec/$program"
 done
+# Linked statically: it runs in a sandbox, where neither our loader nor our libraries are.
+install -s -m 755 "$build/bin/regatta-judge" "$stage/bin/regatta-judge"
 # Loaded by the host's own Python: needs nothing but a C library that is not older than the one it was built with.
 install -s -m 755 "$build/bin/libregatta-zygote.so" "$stage/libexec/libregatta-zygote.so"
 loader=$(readelf -l "$build/bin/regatta" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
