@@ -157,6 +157,8 @@ def cheats():
     cases = [("PyTorch does it", TORCH % "torch.sigmoid(x * weight) * scale", (), "policy_violation", "no_kernel"),
              ("with the rules off", TORCH % "torch.sigmoid(x * weight) * scale",
               ("--policy-off", "no_kernel", "--policy-off", "kernel_evidence", "--policy-off", "torch_fallback"), "correct", ""),
+             ("a name is missing in it", (CANDIDATE % (RIGHT, "")).replace("torch.empty_like(x)", "torch.empty_like(missing)"), (), "raised",
+              "NameError"),
              ("its kernel is idle", idle, (), "policy_violation", "kernel_evidence"),
              ("and with that rule off", idle, ("--policy-off", "kernel_evidence", "--policy-off", "torch_fallback"), "correct", "")]
     with tempfile.TemporaryDirectory() as folder:

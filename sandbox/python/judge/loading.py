@@ -16,6 +16,9 @@ LINES = 24  # of a traceback
 
 OUR_FAULTS = (NameError, AttributeError, KeyError, IndexError, ImportError, AssertionError)
 OUR_STATUS = 70  # sysexits.h: EX_SOFTWARE
+# By name: in a run's folder the file that is judged lies beside these.
+OUR_FILES = frozenset(x + ".py" for x in ("calls", "candidate_side", "draws", "evidence", "frames", "loading", "modules", "policy",
+                                          "policy_program", "policy_tables", "reference_side", "sizes", "tensors", "tree"))
 
 _exit, _print_exception = os._exit, traceback.print_exception
 _walk_tb, _frame_summary = traceback.walk_tb, traceback.FrameSummary
@@ -111,7 +114,8 @@ def own_lines(error, path):
 def is_ours(error):
     """An error of this harness, which is nobody's judgement."""
     files = [frame.f_code.co_filename for frame, _ in _walk_tb(error.__traceback__)]
-    return isinstance(error, OUR_FAULTS) and bool(files) and os.path.dirname(files[-1]) == FOLDER
+    return isinstance(error, OUR_FAULTS) and bool(files) and os.path.dirname(files[-1]) == FOLDER and \
+        os.path.basename(files[-1]) in OUR_FILES
 
 
 def give_up(error):
