@@ -60,11 +60,11 @@ sandbox::run_spec side_spec(const judge_kit& kit, const judge_place& place, std:
   spec.argv.insert(spec.argv.end(), {"--device", place.device == nullptr ? "cpu" : "cuda"});
   spec.environment = sandbox::candidate_environment(host, extra);
   spec.files = kit.side_files;
+  spec.preload = preload_for(place.device, {subject.content});
   spec.files.push_back(std::move(subject));
   spec.readable = place.python.readable;
   spec.devices = place.device == nullptr ? std::vector<std::string>{} : place.device->device_nodes;
   spec.limits = place.limits;
-  spec.preload = preload_for(place.device);
   return spec;
 }
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/sandbox_launcher.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace regatta {
 
-/// Both sides of the judge and every Triton candidate import these, where they exist. A fork of a process that has touched a GPU cannot use it, and
-/// Triton decides at import whether it interprets: so only runs without a device start warm.
-std::optional<std::vector<std::string>> preload_for(const gpu* device) {
-  return device == nullptr ? std::optional{std::vector<std::string>{"torch", "triton", "triton.language", "triton.experimental.gluon", "numpy.random"}}
-                           : std::nullopt;
+std::optional<std::vector<std::string>> preload_for(const gpu* device, std::initializer_list<std::string_view> texts) {
+  const auto has = [&](std::string_view words) {
+    return std::ranges::any_of(texts, [&](std::string_view x) { return x.find(words) != x.npos; });
+  };
+  if (device != nullptr || !(has("import torch") || has("from torch") || has("import triton"))) {
+    return std::nullopt;
+  }
+  return std::vector<std::string>{"torch", "triton", "triton.language", "triton.experimental.gluon", "numpy.random"};
 }
 
 sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandbox::interpreter& python,
@@ -29,7 +33,7 @@ sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandb
   spec.readable = python.readable;
   spec.devices = device == nullptr ? std::vector<std::string>{} : device->device_nodes;
   spec.limits = what.limits;
-  spec.preload = preload_for(device);
+  spec.preload = preload_for(device, {what.code, what.problem});
   return spec;
 }
 

@@ -8,10 +8,12 @@
 #include "sandbox/interpreter.hpp"
 #include "sandbox/runner.hpp"
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace regatta {
@@ -29,8 +31,10 @@ namespace regatta {
 sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandbox::interpreter& python,
                                  const std::map<std::string, std::string>& host_environment);
 
-/// What a run on this device would like to find loaded; empty: it must start cold.
-std::optional<std::vector<std::string>> preload_for(const gpu* device);
+/// What a run on this device would like to find loaded; empty: it starts cold. A fork of a process that has touched a GPU
+/// cannot use it, and Triton decides at import whether it interprets, so only runs without a device start warm. One whose
+/// `texts` (what it executes) never import torch neither waits for torch nor dies with its page tables.
+std::optional<std::vector<std::string>> preload_for(const gpu* device, std::initializer_list<std::string_view> texts);
 
 class sandbox_launcher final : public candidate_launcher {
 public:
