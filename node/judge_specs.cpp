@@ -47,18 +47,11 @@ bool make_channel(sandbox::run_spec& side, std::shared_ptr<sandbox::unique_fd>& 
 
 sandbox::run_spec side_spec(const judge_kit& kit, const judge_place& place, std::vector<std::string> arguments,
                             sandbox::input_file subject) {
-  auto host = place.host_environment;
-  host.erase("CUDA_VISIBLE_DEVICES");
-  host.erase("TRITON_INTERPRET");
-  std::map<std::string, std::string> extra;
-  if (place.device == nullptr) {
-    extra["TRITON_INTERPRET"] = "1";
-  }
   sandbox::run_spec spec;
   spec.argv = {place.python.executable, "-s", "-B", "-u"};
   spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
   spec.argv.insert(spec.argv.end(), {"--device", place.device == nullptr ? "cpu" : "cuda"});
-  spec.environment = sandbox::candidate_environment(host, extra);
+  spec.environment = run_environment(place.device, place.host_environment);
   spec.files = kit.side_files;
   spec.preload = preload_for(place.device, {subject.content});
   spec.files.push_back(std::move(subject));

@@ -16,18 +16,21 @@ std::optional<std::vector<std::string>> preload_for(const gpu* device, std::init
   return std::vector<std::string>{"torch", "triton", "triton.language", "triton.experimental.gluon", "numpy.random"};
 }
 
-sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandbox::interpreter& python,
-                                 const std::map<std::string, std::string>& host_environment) {
-  auto host = host_environment;
+std::map<std::string, std::string> run_environment(const gpu* device, std::map<std::string, std::string> host) {
   host.erase("CUDA_VISIBLE_DEVICES");
   host.erase("TRITON_INTERPRET");
   std::map<std::string, std::string> extra;
   if (device == nullptr) {
     extra["TRITON_INTERPRET"] = "1";
   }
+  return sandbox::candidate_environment(host, extra);
+}
+
+sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandbox::interpreter& python,
+                                 const std::map<std::string, std::string>& host_environment) {
   sandbox::run_spec spec;
   spec.argv = {python.executable, "-s", "-B", "-u", "candidate_main.py"};
-  spec.environment = sandbox::candidate_environment(host, extra);
+  spec.environment = run_environment(device, host_environment);
   spec.files = {{"candidate_main.py", what.code}, {"problem.py", what.problem}};
   spec.keep = what.keep;
   spec.readable = python.readable;

@@ -31,6 +31,9 @@ namespace regatta {
 sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandbox::interpreter& python,
                                  const std::map<std::string, std::string>& host_environment);
 
+/// What a run on this device finds in its environment, be it a candidate or a side of the judge.
+std::map<std::string, std::string> run_environment(const gpu* device, std::map<std::string, std::string> host);
+
 /// What a run on this device would like to find loaded; empty: it starts cold. A fork of a process that has touched a GPU
 /// cannot use it, and Triton decides at import whether it interprets, so only runs without a device start warm. One whose
 /// `texts` (what it executes) never import torch neither waits for torch nor dies with its page tables.
