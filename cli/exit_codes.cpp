@@ -18,6 +18,8 @@ exit_code exit_code_of(const race_closed& closed, bool is_budget_spent) {
     case race_end::sandbox_failed:
     case race_end::problem_failed:
       return exit_code::failed;
+    case race_end::weak_oracle:
+      return exit_code::weak_oracle;
     case race_end::internal:
       break;
   }

@@ -94,6 +94,7 @@ enum class race_end : std::uint8_t {
   deadline,
   internal,
   problem_failed,  ///< The judge cannot use the problem.
+  weak_oracle,     ///< A candidate is right, but idleness would pass, too: it is `unproven`.
 };
 
 }  // namespace regatta
@@ -136,9 +137,10 @@ REGATTA_ENUM_NAMES(regatta::worker_end, 8, {regatta::worker_end::won, "won"},
                    {regatta::worker_end::sandbox_failed, "sandbox_failed"},
                    {regatta::worker_end::crashed, "crashed"},
                    {regatta::worker_end::problem_failed, "problem_failed"});
-REGATTA_ENUM_NAMES(regatta::race_end, 8, {regatta::race_end::won, "won"},
+REGATTA_ENUM_NAMES(regatta::race_end, 9, {regatta::race_end::won, "won"},
                    {regatta::race_end::no_passing_solution, "no_passing_solution"},
                    {regatta::race_end::cancelled, "cancelled"}, {regatta::race_end::llm_failed, "llm_failed"},
                    {regatta::race_end::sandbox_failed, "sandbox_failed"}, {regatta::race_end::deadline, "deadline"},
                    {regatta::race_end::internal, "internal"},
-                   {regatta::race_end::problem_failed, "problem_failed"});
+                   {regatta::race_end::problem_failed, "problem_failed"},
+                   {regatta::race_end::weak_oracle, "weak_oracle"});

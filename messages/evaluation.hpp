@@ -39,7 +39,10 @@ struct run {
   accept_rule accept = accept_rule::claimed;
   std::string stage;  ///< Names the judge's contract: `kernel`, `extract` …
   judge_terms judging;
-  REGATTA_MESSAGE(run, race, worker, round, attempt, code, digest, problem, device, limits, keep, accept, stage, judging);
+  /// The candidate is right: it is timed and not judged, under an exclusive lease of its device.
+  bool is_timing = false;
+  REGATTA_MESSAGE(run, race, worker, round, attempt, code, digest, problem, device, limits, keep, accept, stage, judging,
+                  is_timing);
 };
 
 /// evaluator -> worker: sign of life at least every `progress_interval`.
@@ -90,9 +93,11 @@ struct evaluation {
   std::vector<kept_file> kept;
   std::string feedback;       ///< The judge's words for the model; empty if there are none.
   std::string judge_record;   ///< The judge's whole verdict, one JSON object (docs/judge.md); empty if not judged.
+  std::string timing_record;  ///< What timing it found, one JSON object (docs/judge.md); empty if not timed.
   REGATTA_FIELDS(outcome, claim, judgement, exit_code, signal, reason, stdout_text, stderr_text, stdout_bytes,
                  stderr_bytes, started_us, queued, elapsed, killed_in, cpu_time, peak_memory, node, slot, gpu_uuid,
-                 engine, sandbox_level, sandbox_engine, is_warm, python, kept, feedback, judge_record);
+                 engine, sandbox_level, sandbox_engine, is_warm, python, kept, feedback, judge_record,
+                 timing_record);
 };
 inline verdict verdict_of(const evaluation& x) { return {x.outcome, x.claim, x.judgement}; }
 

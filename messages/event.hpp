@@ -143,9 +143,13 @@ struct race_ended {
   nano_units reserved_cost = 0;      ///< The part of `cost` that is an upper bound, not usage.
   std::uint32_t lost_in_flight = 0;  ///< Calls whose process died before they ended.
   std::uint32_t resumes = 0;         ///< How often this race was taken up again.
+  worker_id unproven;                ///< Whose candidate is right by a weak oracle; empty without one.
+  std::uint32_t unproven_round = 0;
+  std::string timing;                ///< Of the winner, one JSON object (docs/judge.md); empty: not timed.
+  std::string not_timed;             ///< Why not, if timing was asked for.
   REGATTA_MESSAGE(race_ended, end, reason, winner, winner_round, decided, cancelled, quiet, elapsed,
                   unconfirmed_nodes, input_tokens, output_tokens, llm_calls, evaluations, runners_up, cost,
-                  reserved_cost, lost_in_flight, resumes);
+                  reserved_cost, lost_in_flight, resumes, unproven, unproven_round, timing, not_timed);
 };
 
 /// race: a new process takes it up where the former one left it (killed, or stopped by its user).

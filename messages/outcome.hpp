@@ -74,14 +74,35 @@ bool is_accepted(const verdict& x, accept_rule rule);
 /// What the words beside a winner must be: "claimed, not verified", "verified", or "verified by a weak oracle".
 std::string_view standing_of(accept_rule rule, bool is_weak);
 
+/// How far from the truth is still right, for one type of element (docs/judge.md, "What is right").
+struct tolerance_choice {
+  std::string dtype;  ///< torch's name: `float32`.
+  double atol = 0;
+  double rtol = 0;
+  double norm = 0;    ///< Of the whole output, relative to its scale.
+  bool operator==(const tolerance_choice&) const = default;
+  REGATTA_FIELDS(dtype, atol, rtol, norm);
+};
+
 /// What of the judge's work a race settles for all its candidates (docs/judge.md).
 struct judge_terms {
   bool is_eval = false;       ///< `--eval`: both models in eval mode; else as their constructors leave them.
   bool allow_tf32 = false;    ///< `--allow-tf32`
   bool needs_affine = false;  ///< Found by the look at the problem: on default affine values idleness passes, too.
-  bool is_weak = false;       ///< Likewise: idleness passes on all. Raced only under `--allow-weak`.
+  bool is_weak = false;       ///< Likewise: idleness passes on all.
   std::vector<std::string> policy_off;  ///< `--policy-off`: names of rules that are not applied.
-  REGATTA_FIELDS(is_eval, allow_tf32, needs_affine, is_weak, policy_off);
+  std::uint32_t trials = 4;   ///< `--trials`: questions put to each candidate.
+  std::vector<tolerance_choice> tolerances;  ///< Only what differs from the judge's own.
+  /// Compiled for without such a device, as `sm_90`; empty: not at all.
+  std::vector<std::string> architectures;
+  bool wants_timing = false;  ///< `--timing`: the winner is timed.
+  bool allow_weak = false;    ///< `--allow-weak`: right by a weak oracle wins, marked; else it is `unproven`.
+  /// Names of stricter rules without which the look at the problem found idleness to pass.
+  std::vector<std::string> tightened;
+  /// Inputs, outputs and parameters of one question, as the look at the problem found them. Bytes; 0: not known.
+  std::uint64_t question_bytes = 0;
+  REGATTA_FIELDS(is_eval, allow_tf32, needs_affine, is_weak, policy_off, trials, tolerances, architectures,
+                 wants_timing, allow_weak, tightened, question_bytes);
 };
 
 /// Whether the judge has a part in it.
