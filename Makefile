@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One line per task; each is a preset or a script that can be run by itself.
-.PHONY: demo ci build test asan tsan tidy format check-format check-floors check-laws fuzz headers nightly check-trixie bundle soak bench clean
+.PHONY: demo ci build test asan tsan tidy format check-format check-floors check-laws fuzz headers nightly check-trixie check-bundle bundle soak bench clean
 demo:          ; scripts/demo.sh
 ci:            ; scripts/test.sh
 build:         ; cmake --preset release && cmake --build --preset release
@@ -16,6 +16,7 @@ fuzz:          ; scripts/fuzz.sh
 headers:       ; cmake --preset debug && cmake --build --preset debug --target all_verify_interface_header_sets
 nightly:       ; $(MAKE) test && $(MAKE) headers && $(MAKE) tidy && $(MAKE) asan && $(MAKE) fuzz
 check-trixie:  ; scripts/check_trixie.sh
+check-bundle:  ; scripts/check_bundle.sh "$$(scripts/bundle.sh)"
 bundle:        ; scripts/bundle.sh
 soak:          ; REGATTA_KILLS=100 REGATTA_SOURCE_DIR=$(CURDIR) REGATTA_BIN_DIR=$(CURDIR)/build/debug/bin python3 tests/race/resume.py kills
 bench:         ; bench/run.sh

@@ -5,6 +5,7 @@
 #include "actors/llm/chat_codec.hpp"
 #include "actors/llm/relay_codec.hpp"
 #include "actors/llm/responses_codec.hpp"
+#include "actors/llm/system_certificates.hpp"
 
 #include <algorithm>
 
@@ -99,7 +100,7 @@ http_request make_request(const prompt& ask, const provider_config& provider) {
   }
   add_wire_headers(provider, out.headers);
   out.proxy = provider.proxy;
-  out.ca_file = provider.ca_file;
+  out.ca_file = provider.ca_file.empty() ? system_certificates() : provider.ca_file;
   out.connect_timeout = provider.connect_timeout;
   return out;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An LLM server that says exactly what a script tells it, byte by byte and pause by pause.
 
-    imposter.py SCRIPT.json [--tls] [--http1]
+    imposter.py SCRIPT.json [--tls] [--http1] [--name HOST]
 
 Prints `port N` on stdout; with --tls then `ca PATH`, a certificate for 127.0.0.1 and localhost to trust. With --tls it
 offers h2 by ALPN (python3-h2) unless --http1. Then one JSON object a line for everything that happens:
@@ -427,12 +427,13 @@ class Http2:
             self.imposter.tell("answered", call=number)
 
 
-def make_certificate(folder):
+def make_certificate(folder, names):
     """A certificate of its own, as new as this run; returns (certificate, key)."""
+    hosts = ",".join(["IP:127.0.0.1", "DNS:localhost"] + ["DNS:" + name for name in names])
     cert, key = os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                     "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=imposter",
-                    "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"], check=True, capture_output=True)
+                    "-addext", "subjectAltName=" + hosts], check=True, capture_output=True)
     return cert, key
 
 
@@ -449,13 +450,14 @@ async def main():
     options.add_argument("script")
     options.add_argument("--tls", action="store_true")
     options.add_argument("--http1", action="store_true")
+    options.add_argument("--name", action="append", default=[], help="of a host that the certificate is for, too")
     given = options.parse_args()
     with open(given.script, encoding="utf-8") as file:
         imposter = Imposter(json.load(file)["rules"])
     with tempfile.TemporaryDirectory(prefix="imposter-") as folder:
         context = None
         if given.tls:
-            cert, key = make_certificate(folder)
+            cert, key = make_certificate(folder, given.name)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(cert, key)
             context.set_alpn_protocols(["http/1.1"] if given.http1 else ["h2", "http/1.1"])
