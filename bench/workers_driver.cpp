@@ -38,6 +38,7 @@ uplink_actor::behavior_type silent_uplink(uplink_actor::pointer, std::atomic<std
       [](const winner&) {},
       [](const worker_ended&) {},
       [](const node_quiet&) {},
+      [](const run_ended&) {},
   };
 }
 

@@ -217,6 +217,7 @@ coordinator_shell::behavior_type coordinator(coordinator_pointer self, coordinat
       tell_race<winner>(self),
       tell_race<worker_ended>(self),
       tell_race<node_quiet>(self),
+      tell_race<run_ended>(self),
       tell_race<prompt_progress>(self),
       tell_race<prompt_delta>(self),
       tell_race<prompt_ended>(self),

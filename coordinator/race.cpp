@@ -60,6 +60,16 @@ void order(race_pointer self, const node_actor& node, const node_id& id, const c
           });
 }
 
+/// The timing of the winner. That it is taken says nothing; its end does.
+void order(race_pointer self, const node_actor& node, const node_id&, const run& msg) {
+  self->request(node, accept_timeout, msg)
+      .then([](const accepted&) {},
+            [=](const caf::error& why) {
+              self->state.rules->on_timing_refused(why, self->clock().now());
+              flush(self);
+            });
+}
+
 void tell(race_pointer self, const std::vector<event>& told) {
   for (const auto& x : told) {
     for (const auto& sink : self->state.config.sinks) {
@@ -243,6 +253,7 @@ race_shell::behavior_type race(race_pointer self, race_config config) {
       with_rule(self, &race_rules::on_winner),
       with_rule(self, &race_rules::on_worker_ended),
       with_rule(self, &race_rules::on_node_quiet),
+      with_rule(self, &race_rules::on_run_ended),
       with_rule(self, &race_rules::on_prompt_progress),
       with_rule(self, &race_rules::on_prompt_delta),
       with_rule(self, &race_rules::on_prompt_ended),

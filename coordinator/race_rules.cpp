@@ -269,6 +269,11 @@ void race_rules::on_node_lost(const node_id& node, const std::string& reason, ti
       on_racer_ended(who, worker_end::crashed, "node " + to_string(node) + " is lost: " + reason, now);
     }
   }
+  if (phase_ == phase::timing && timing_order_->node == node) {
+    unconfirmed_.insert(node);
+    end_timing({}, "node " + to_string(node) + " is lost: " + reason, now);
+    return;
+  }
   if (!was_running) {
     unconfirmed_.insert(node);
     unsignalled_.erase(node);

@@ -4,6 +4,7 @@
 ///
 ///   running --first accepted candidate, stop, deadline, last worker ended, actor lost--> stopping
 ///   stopping --every node quiet and every stream closed, or `quiet_timeout`--> over
+///   stopping --every node quiet, the race is won and `--timing`--> timing --its end, a stop, `timing_timeout`--> over
 ///
 /// Exactly one decision: the first that leaves `running`. Events are numbered here, so there is one sequence.
 #pragma once
@@ -33,7 +34,7 @@ namespace regatta {
 /// Requests to a node; its answer comes back with the node's id.
 struct node_order {
   node_id node;
-  std::variant<spawn_worker, cancel> body;
+  std::variant<spawn_worker, cancel, run> body;  ///< `run`: the timing of the winner.
 };
 /// What a worker of that node hears.
 struct node_note {
@@ -76,6 +77,9 @@ public:
   void on_cancelled(const node_id& node, const cancelled& answer, time_point now);
   void on_cancel_failed(const node_id& node, time_point now);
   void on_node_quiet(const node_quiet& msg, time_point now);
+  /// Of the winner's timing.
+  void on_run_ended(const run_ended& msg, time_point now);
+  void on_timing_refused(const caf::error& why, time_point now);
   void on_node_lost(const node_id& node, const std::string& reason, time_point now);
 
   /// From gateway and registry. `calls`: how many streams were closed; 0 also if nobody answered.
@@ -98,7 +102,7 @@ public:
   std::vector<race_effect> take_effects() { return std::exchange(effects_, {}); }
 
 private:
-  enum class phase : std::uint8_t { running, stopping, over };
+  enum class phase : std::uint8_t { running, stopping, timing, over };
   struct racer {
     worker_spec spec;
     std::uint32_t start = 0;          ///< 0: never started.
@@ -143,6 +147,11 @@ private:
   /// Each withdrawn call has an end of its own, with what it cost, that the gateway's answer may overtake.
   bool has_open_prompts() const;
   void finish_if_quiet(time_point now);
+  void keep_for_timing(const winner& msg, const node_id& node);
+  /// False: there is nothing to be timed, or nobody to do it.
+  bool begin_timing(time_point now);
+  void stop_timing(std::string why, time_point now);
+  void end_timing(std::string record, std::string why, time_point now);
   void finish(time_point now);
   race_ended summary(time_point now) const;
 
@@ -158,6 +167,9 @@ private:
   time_point started_at_;
   time_point decided_at_;
   std::optional<time_point> signalled_at_;
+  std::optional<time_point> quiet_at_;   ///< If timing came after it.
+  std::optional<time_point> timing_until_;
+  std::optional<node_order> timing_order_;  ///< Of the winner; empty: it is not to be timed.
   race_ended ended_;  ///< Filled as facts become known.
   std::string why_;   ///< Of the decision, for `race_cancelled`.
   std::set<node_id> unsignalled_;

@@ -31,6 +31,7 @@ void race_rules::on_winner(const winner& msg, time_point now) {
   ended_.winner_round = msg.round;
   emit(winner_decided{msg.worker, msg.round, msg.digest, msg.code, msg.result,
                       std::string{standing_of(config_.spec.accept, config_.spec.judging.is_weak)}});
+  keep_for_timing(msg, who->node);
   // KernelAgent's words: its users' scripts read them.
   const auto validator = needs_judge(config_.spec.accept) ? std::string{"judge"} : to_string(msg.result.claim);
   decide(race_end::won, "pass via " + validator + " at iter " + std::to_string(msg.round), "won", now);
@@ -39,6 +40,11 @@ void race_rules::on_winner(const winner& msg, time_point now) {
 void race_rules::on_stop(const stop_race& msg, time_point now) {
   if (is_running()) {
     decide(race_end::cancelled, "canceled", msg.why, now);
+  } else if (phase_ == phase::timing) {
+    stop_timing("stopped: " + msg.why, now);
+  } else if (phase_ == phase::stopping && timing_order_) {
+    timing_order_.reset();
+    ended_.not_timed = "stopped: " + msg.why;
   }
 }
 
@@ -115,6 +121,9 @@ void race_rules::on_cancel_failed(const node_id& node, time_point now) {
 
 void race_rules::on_node_quiet(const node_quiet& msg, time_point now) {
   unquiet_.erase(msg.node);
+  if (phase_ == phase::timing && !ended_.not_timed.empty() && msg.node == timing_order_->node) {
+    finish(now);
+  }
   finish_if_quiet(now);
 }
 
@@ -161,7 +170,7 @@ void race_rules::finish_if_quiet(time_point now) {
     stopped_.why = why_;
     emit(stopped_);
   }
-  if (unquiet_.empty()) {
+  if (unquiet_.empty() && !begin_timing(now)) {
     finish(now);
   }
 }
@@ -189,7 +198,7 @@ void race_rules::finish(time_point now) {
 race_ended race_rules::summary(time_point now) const {
   auto out = ended_;
   out.cancelled = to_us(signalled_at_.value_or(now) - decided_at_);
-  out.quiet = to_us(now - decided_at_);
+  out.quiet = to_us(quiet_at_.value_or(now) - decided_at_);
   out.elapsed = to_us(now - started_at_);
   out.unconfirmed_nodes.assign(unconfirmed_.begin(), unconfirmed_.end());
   return out;
@@ -202,6 +211,9 @@ void race_rules::abandon(const std::string& reason, time_point now) {
   if (is_running()) {
     decide(race_end::internal, "race ended: " + reason, "race ended", now);
   }
+  if (timing_order_ && ended_.not_timed.empty()) {
+    ended_.not_timed = "race ended: " + reason;
+  }
   finish(now);
 }
 
@@ -212,6 +224,8 @@ void race_rules::on_wake(time_point now) {
   }
   if (is_running()) {
     decide(race_end::deadline, "deadline", "deadline", now);
+  } else if (phase_ == phase::timing && ended_.not_timed.empty()) {
+    stop_timing("not done within " + std::to_string(timing_timeout.count()) + " s", now);
   } else {
     finish(now);
   }
@@ -220,6 +234,9 @@ void race_rules::on_wake(time_point now) {
 std::optional<race_rules::time_point> race_rules::deadline() const {
   if (phase_ == phase::stopping) {
     return decided_at_ + quiet_timeout;
+  }
+  if (phase_ == phase::timing) {
+    return timing_until_;
   }
   const bool has_deadline = is_running() && config_.spec.deadline.count() > 0;
   return has_deadline ? std::optional{started_at_ + config_.spec.deadline} : std::nullopt;

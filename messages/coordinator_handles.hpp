@@ -39,7 +39,7 @@ using reservation_sink_actor = caf::typed_actor<caf::reacts_to<reservation_resol
 using uplink_actor =
     caf::typed_actor<caf::replies_to<prompt>::with<accepted>, caf::replies_to<reserve>::with<reservation>,
                      caf::reacts_to<settle>, caf::reacts_to<release>, caf::reacts_to<report>, caf::reacts_to<winner>,
-                     caf::reacts_to<worker_ended>, caf::reacts_to<node_quiet>>;
+                     caf::reacts_to<worker_ended>, caf::reacts_to<node_quiet>, caf::reacts_to<run_ended>>;
 
 /// One per race; messages reach it through the coordinator, which routes by race id.
 using race_actor =

@@ -88,6 +88,11 @@ inline constexpr std::chrono::seconds ledger_timeout{30};
 /// From `cancel` until every tree of the race is reaped. Measured: 0.2 s for a torch child or a CUDA context. After
 /// it the race ends and says what is not confirmed.
 inline constexpr std::chrono::seconds quiet_timeout{10};
+/// The timing of a winner: wall limit of its run. 10 pairs of the largest KernelBench inputs (17 GB) do not fit, the usual
+/// ones take seconds. Judgement.
+inline constexpr std::chrono::milliseconds timing_wall{150'000};
+/// … and from the race's order until its answer, time behind other races' runs on that device included. Judgement.
+inline constexpr std::chrono::seconds timing_timeout{240};
 /// From the first signal to a clean exit; the second signal ends the program at once.
 inline constexpr std::chrono::seconds shutdown_timeout{15};
 

@@ -16,10 +16,11 @@
 namespace regatta {
 
 /// All that the coordinator ever says to a node. Crosses the wire; messages for one worker are routed by the node
-/// agent.
+/// agent. A `run` that comes this way is the timing of a winner, after its race was cancelled and quiet there; its
+/// `run_ended` goes back to the race.
 using node_actor =
     caf::typed_actor<caf::replies_to<spawn_worker>::with<accepted>, caf::replies_to<cancel>::with<cancelled>,
-                     caf::reacts_to<prompt_progress>, caf::reacts_to<prompt_ended>,
+                     caf::replies_to<run>::with<accepted>, caf::reacts_to<prompt_progress>, caf::reacts_to<prompt_ended>,
                      caf::reacts_to<reservation_resolved>>;
 
 /// What the evaluator speaks to.

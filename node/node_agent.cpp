@@ -22,7 +22,7 @@ namespace regatta {
 
 namespace {
 
-using agent_shell = node_agent_actor::extend<caf::replies_to<run>::with<accepted>, caf::reacts_to<wake_up>>;
+using agent_shell = node_agent_actor::extend<caf::reacts_to<wake_up>>;
 
 struct hosted_worker {
   worker_actor handle;
@@ -60,6 +60,9 @@ void send_to_worker(agent_pointer self, const auto& msg) {
 
 void perform(agent_pointer self, const run_ended& x) {
   send_to_worker(self, x);
+}
+void perform(agent_pointer self, const timing_over& x) {
+  self->send(self->state.config.uplink, x.message);
 }
 void perform(agent_pointer self, const worker_ended& x) {
   self->send(self->state.config.uplink, x);

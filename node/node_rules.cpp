@@ -66,7 +66,24 @@ void node_rules::on_worker_down(const race_id& race, const worker_id& worker, bo
   settle_race(race, entry);
 }
 
+caf::error node_rules::on_timing(const run& msg) {
+  if (is_shutting_down_) {
+    return fail(ec::link_down, "node " + to_string(self_) + " is shutting down");
+  }
+  auto& race = races_[msg.race];
+  const bool is_same = race.timing == key_of(msg);
+  if (!is_same && (race.living > 0 || !race.open_runs.empty())) {
+    return fail(ec::refused, to_string(msg.race) + " is not quiet on node " + to_string(self_));
+  }
+  race.timing = key_of(msg);
+  race.open_runs.insert(key_of(msg));
+  return caf::none;
+}
+
 caf::error node_rules::on_run(const run& msg) {
+  if (msg.is_timing) {
+    return on_timing(msg);
+  }
   const auto race = races_.find(msg.race);
   if (race != races_.end() && race->second.is_cancelled && !race->second.is_left) {
     return fail(ec::refused, to_string(msg.race) + " is cancelled");
@@ -91,7 +108,11 @@ void node_rules::on_run_ended(const run_ended& msg) {
   if (!is_open(key_of(msg))) {
     return;
   }
-  effects_.emplace_back(msg);
+  if (races_.at(msg.race).timing == key_of(msg)) {
+    effects_.emplace_back(timing_over{msg});
+  } else {
+    effects_.emplace_back(msg);
+  }
   on_run_gone(key_of(msg));
 }
 
@@ -102,6 +123,9 @@ void node_rules::on_run_gone(const work_key& key) {
   }
   auto& entry = race->second;
   entry.open_runs.erase(key);
+  if (entry.timing == key) {
+    entry.timing.reset();
+  }
   const auto crash = unreported_.find({key.race, key.worker});
   if (crash != unreported_.end() && !entry.has_run_of(key.worker)) {
     effects_.emplace_back(std::move(crash->second.message));
@@ -138,6 +162,11 @@ void node_rules::on_cancel(const race_id& race) {
   // Asked again: the first answer may be lost, so say again whatever was said.
   entry.is_answered = false;
   entry.is_quiet = false;
+  if (entry.timing) {
+    entry.is_signalled = false;
+    effects_.emplace_back(cancel_runs{race, {}});
+    return;
+  }
   settle_race(race, entry);
 }
 

@@ -34,8 +34,14 @@ struct stop_workers {
   race_id race;
 };
 
+/// The end of a winner's timing; for its race, as no worker waits for it.
+struct timing_over {
+  run_ended message;
+};
+
 /// What the shell must do, in this order. `run_ended` goes to its worker, `cancelled` to whoever asked.
-using node_effect = std::variant<cancel_runs, stop_workers, cancelled, run_ended, worker_ended, node_quiet>;
+using node_effect =
+    std::variant<cancel_runs, stop_workers, cancelled, run_ended, timing_over, worker_ended, node_quiet>;
 
 class node_rules {
 public:
@@ -51,6 +57,7 @@ public:
                       time_point now);
 
   /// Fails: `ec::refused`, `ec::link_down` (shutting down), `ec::unknown_worker`. If it does not, the run is open until it is ended or refused.
+  /// A timing is refused as long as anything else of its race lives here.
   caf::error on_run(const run& msg);
   /// The evaluator does not have this run (any more).
   void on_run_gone(const work_key& key);
@@ -93,9 +100,11 @@ private:
     bool has_lost_runs = false;
     std::uint32_t runs = 0;     ///< Signalled.
     std::uint32_t stopped = 0;  ///< Workers.
+    std::optional<work_key> timing;  ///< One of `open_runs`.
     bool has_run_of(const worker_id& worker) const;
   };
 
+  caf::error on_timing(const run& msg);
   void settle_race(const race_id& race, race_entry& entry);
 
   node_id self_;
