@@ -202,6 +202,9 @@ def attach(head, body):
     if head["op"] in ("parameters", "hello"):
         for node in tensor_nodes(head.get("tree") or head.get("init_args")):
             take(node)
+    if head["op"] in ("loaded", "picked"):
+        for node in tensor_nodes(node_list(*head.get("inputs", []), *([head["outputs"]] if "outputs" in head else []))):
+            take(node)
     if head["op"] != "answer":
         return at
     for node in tensor_nodes(head.get("inputs")):
