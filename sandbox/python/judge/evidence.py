@@ -21,6 +21,13 @@ class Launches:
     def __init__(self):
         self.count, self.storages = 0, set()
         self.is_dry, self.left = False, 0
+        self.is_off, self.places = False, []
+
+    def stop_watching(self):
+        """For good: looking at a launch takes longer than some kernels do."""
+        self.is_off = True
+        for owner, name, original in self.places:
+            setattr(owner, name, original)
 
     def start(self, is_dry=False, left=0):
         self.count, self.storages = 0, set()
@@ -67,6 +74,7 @@ class Launches:
                 return original(grid_executor, *args, **kwargs)
             return None
 
+        self.places.append((executor, "__call__", original))
         executor.__call__ = launch
 
     def wrap_jit(self, function):
@@ -76,6 +84,7 @@ class Launches:
             is_nothing = not warmup and self.seen(args, kwargs)
             return original(kernel, *args, grid=grid, warmup=warmup or is_nothing, **kwargs)
 
+        self.places.append((function, "run", original))
         function.run = run
 
     def wrap_compiled(self, kernel):
@@ -92,6 +101,7 @@ class Launches:
 
             return launch
 
+        self.places.append((kernel, "__getitem__", original))
         kernel.__getitem__ = at_grid
 
     def watch_extensions(self):
@@ -117,7 +127,7 @@ class Extension:
 
     def __getattr__(self, name):
         value, launches = getattr(self._module, name), self._launches
-        if not callable(value):
+        if launches.is_off or not callable(value):
             return value
 
         def call(*args, **kwargs):

@@ -22,6 +22,7 @@ import modules  # noqa: E402
 import sizes  # noqa: E402
 from loading import Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
+from timed_side import TimedSide  # noqa: E402
 from tree import PIECE, Encoder, TreeError, leaves_of, rebuilt, skeleton  # noqa: E402
 
 # With a float64 copy of model, inputs and outputs a problem of fp32 takes this many times its own bytes.
@@ -59,6 +60,7 @@ class Reference:
         self.options, self.path = options, options.problem
         self.source = source_of(self.path)
         self.torch, self.codec, self.shape_codec, self.affine, self.device = None, None, None, None, None
+        self.timed = TimedSide(self.timed_sets)
         prepare_numpy(self.source)
         if imports(self.source, b"torch"):
             self.take_torch()
@@ -83,6 +85,7 @@ class Reference:
         if self.options.device == "cuda" and not torch.cuda.is_available():
             raise Failure("problem_failed", "no CUDA device here")
         self.device = torch.device(self.options.device)
+        self.timed.prepare(torch, self.codec, self.device)
 
     def set_precision(self):
         """Before every question, as the problem's code can change it."""
@@ -310,6 +313,17 @@ class Reference:
         tree = encoder.node(dict(modules.state_of(self.torch, self.model_of(question["init_seed"], is_affine))))
         return self.framed({"op": "parameters", "id": question["id"], "tree": tree}, encoder.tensors)
 
+    def timed_sets(self, question, channel):
+        style, _ = draws.split(question["style"])
+        sets = [self.inputs_of(seed, style) for seed in question["input_seeds"]]
+        self.set_precision()
+        call = None
+        if not question["keep_model"]:
+            model = self.model_of(question["init_seed"], False)
+            call = lambda inputs: model(*inputs)  # noqa: E731
+        encoder = Encoder(self.codec)
+        return sets, call, [encoder.node(x) for x in sets], encoder.tensors
+
     def hello(self):
         shapes = self.shapes if self.torch is not None else self.inputs_of(1, "plain")
         arguments = Encoder(self.codec)
@@ -324,7 +338,9 @@ class Reference:
         return head, sum([self.codec.bytes_of(x) for x in tensors]), (
             piece for x in tensors for piece in self.codec.buffers(x))
 
-    def answered(self, question):
+    def answered(self, question, channel):
+        if self.timed.answers(question):
+            return self.timed.answer(question, channel)
         if question["op"] == "hello":
             return self.hello()
         if question["op"] == "parameters":
@@ -347,7 +363,7 @@ def main():
         if question is None:
             frames.leave()
         try:
-            answer = side.answered(question)
+            answer = side.answered(question, channel)
         except BaseException as error:
             answer = (failure_of(error, options.problem).head(question.get("id", 0)),)
         channel.skip_body()
