@@ -166,6 +166,12 @@ void active_run::on_record(const init_record& record, std::vector<unique_fd>& de
     case init_record::kind::memory_exceeded:
       memory_exceeded_ = true;
       break;
+    case init_record::kind::pids_exceeded:
+      pids_exceeded_ = true;
+      break;
+    case init_record::kind::disk_exceeded:
+      disk_exceeded_ = true;
+      break;
     case init_record::kind::overdue:
       is_overdue_ = true;
       break;
@@ -227,6 +233,8 @@ run_result active_run::result(const confinement& walls, const cgroup_usage& usag
   facts.has_started = started_.has_value();
   facts.is_overdue = is_overdue_;
   facts.memory_exceeded = memory_exceeded_;
+  facts.pids_exceeded = pids_exceeded_;
+  facts.disk_exceeded = disk_exceeded_;
   facts.oom_killed = usage.has_killed;
   facts.is_data_limited = spec.limits.data > 0 && !walls.memory_group;
   facts.says_memory_error = stderr_.last(4 * KiB).find("MemoryError") != std::string_view::npos;

@@ -95,6 +95,8 @@ private:
   bool is_overdue_ = false;
   bool is_group_killed_ = false;
   bool memory_exceeded_ = false;
+  bool pids_exceeded_ = false;
+  bool disk_exceeded_ = false;
 };
 
 }  // namespace regatta::sandbox

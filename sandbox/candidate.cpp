@@ -3,6 +3,7 @@
 
 #include "sandbox/landlock.hpp"
 #include "sandbox/linux_api.hpp"
+#include "sandbox/pid_fence.hpp"
 #include "sandbox/setup_error.hpp"
 #include "sandbox/warm_parent.hpp"
 #include "sandbox/wire.hpp"
@@ -100,6 +101,10 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+void install(const std::vector<sock_filter>& program, const char* step) {
+  check_step(linux_api::install_seccomp(program.data(), static_cast<unsigned short>(program.size())) == 0, step);
+}
+
 }  // namespace
 
 void reset_signal_handlers() {
@@ -116,14 +121,13 @@ void drop_capabilities() {
 }
 
 void confine(const launch_plan& plan, const std::vector<sock_filter>& filter) {
+  const auto parent = ::getppid();
   set_limits(plan);
   step_back();
   check_step(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
-  if (plan.walls.landlock) {
-    restrict_files(plan);
-  }
+  restrict_files(plan);
   // The order matters: bounding set, groups, gid, uid, and only then the capability sets.
-  if (plan.walls.namespaces) {
+  if (plan.walls.seccomp) {
     drop_bounding_set();
   }
   if (plan.uid != 0) {
@@ -131,14 +135,17 @@ void confine(const launch_plan& plan, const std::vector<sock_filter>& filter) {
     check_step(::setresgid(plan.uid, plan.uid, plan.uid) == 0, "setresgid");
     check_step(::setresuid(plan.uid, plan.uid, plan.uid) == 0, "setresuid");
   }
-  if (plan.walls.namespaces) {
+  if (plan.walls.seccomp) {
     drop_capabilities();
   }
   ::umask(0077);
   ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   reset_signals();
-  if (plan.walls.seccomp) {
-    check_step(linux_api::install_seccomp(filter.data(), static_cast<unsigned short>(filter.size())) == 0, "seccomp");
+  if (plan.walls.host_view) {
+    install(pid_fence(parent), "seccomp: fence of pids");
+    install(program_of(plan.filter), "seccomp");
+  } else if (plan.walls.seccomp) {
+    install(filter, "seccomp");
   }
 }
 
@@ -154,14 +161,17 @@ void become_candidate(const launch_plan& plan, const candidate_ends& ends, const
     auto environment = linux_api::pointers_to(plan.environment);
     init_record failed_exec;  // made ready: under RLIMIT_DATA there may be no memory for it later
     set_step(failed_exec, "exec " + plan.argv[0]);
+    init_record closed_exec;
+    set_step(closed_exec, "exec " + plan.argv[0] + ", which the run's own uid must reach through every folder above it");
     confine(plan, filter);
     if (warm != nullptr) {
       ::close(report);
       warm->become(plan);
     }
     ::execve(argv[0], argv.data(), environment.data());
-    failed_exec.code = errno;
-    [[maybe_unused]] const auto ignored = ::write(report, &failed_exec, sizeof failed_exec);
+    auto& failed = errno == EACCES && plan.walls.host_view && plan.walls.slot_uid ? closed_exec : failed_exec;
+    failed.code = errno;
+    [[maybe_unused]] const auto ignored = ::write(report, &failed, sizeof failed);
   } catch (const setup_error& failure) {
     init_record record;
     record.code = failure.error;

@@ -9,8 +9,13 @@ namespace regatta::sandbox {
 
 level attainable(const host_facts& facts, level at_most) {
   const auto found = std::min(facts.best, at_most);
-  // No launcher for slot_uid and confined: what is asked for between none and namespaced is none.
-  return found < level::namespaced ? level::none : found;
+  if (found >= level::namespaced) {
+    return found;
+  }
+  if (found == level::slot_uid && facts.can_use_slot_uid) {
+    return level::slot_uid;
+  }
+  return found >= level::confined && facts.can_confine ? level::confined : level::none;
 }
 
 confinement confinement_for(level wanted, const host_facts& facts) {
@@ -19,9 +24,10 @@ confinement confinement_for(level wanted, const host_facts& facts) {
   walls.namespaces = wanted >= level::namespaced;
   const bool as_root = facts.is_root && facts.can_mount && facts.can_setuid;
   walls.user_namespace = walls.namespaces && !as_root;
-  walls.slot_uid = walls.namespaces && as_root;
-  walls.landlock = walls.namespaces && facts.landlock_abi > 0;
-  walls.seccomp = walls.namespaces;
+  walls.host_view = wanted == level::slot_uid || wanted == level::confined;
+  walls.slot_uid = (walls.namespaces && as_root) || wanted == level::slot_uid;
+  walls.landlock_abi = wanted == level::none ? 0 : facts.landlock_abi;
+  walls.seccomp = wanted != level::none;
   walls.memory_group = wanted >= level::full;
   walls.pids_group = wanted >= level::full && facts.cgroup_pids;
   return walls;

@@ -2,11 +2,11 @@
 #include "sandbox/init.hpp"
 
 #include "sandbox/candidate.hpp"
+#include "sandbox/host_tree.hpp"
 #include "sandbox/interpreter.hpp"
 #include "sandbox/linux_api.hpp"
 #include "sandbox/process_tree.hpp"
 #include "sandbox/root_fs.hpp"
-#include "sandbox/scratch_folder.hpp"
 #include "sandbox/setup_error.hpp"
 #include "sandbox/wire.hpp"
 
@@ -53,17 +53,29 @@ public:
       ::sethostname("job", 3);
       bring_loopback_up();
     } else {
-      scratch_ = make_scratch_folder();
-      enter_folder(scratch_->descriptor.get());
-      rewrite_run_folder(plan_, scratch_->path);
-      ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+      // From now on nobody but us ends the tree and removes the folder, so we do not just end.
+      block_signals();
+      on_host_.emplace(plan_.walls, plan_.uid, plan_.limits);
+      enter_folder(on_host_->make_folder(plan_));
+      on_host_->hand_over();
     }
     give_output_ends_away();
   }
 
+  /// The runner answers once it can kill us: nothing of the candidate runs before. False: it will not, or gave the
+  /// order to end.
+  bool wait_for_go() {
+    pollfd ends[] = {{ends_.runner.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};  // a descriptor of -1 is left out
+    while (::poll(ends, 2, -1) < 0 && errno == EINTR) {
+    }
+    char byte = 0;
+    return ends[1].revents == 0 && ::read(ends_.runner.get(), &byte, 1) == 1 && byte == go_byte;
+  }
+
   void start() {
-    wait_for_go();
-    block_signals();
+    if (!signals_) {
+      block_signals();
+    }
     unique_fd report_writer;
     check_step(make_pipe(exec_report_, report_writer), "make pipe");
     main_ = ::fork();
@@ -92,7 +104,7 @@ public:
         break;
       }
       if (now >= next_sample) {
-        sample_memory();
+        sample();
         next_sample = now + sample_interval_ns;
       }
       wait_for_something(overdue, is_sampling() ? next_sample : 0);
@@ -112,14 +124,16 @@ public:
     if (plan_.walls.namespaces) {
       return;
     }
-    hunt_descendants();
+    if (on_host_) {
+      on_host_->end();
+    }
     finish(init_record::kind::stopped, 0);
-    if (scratch_) {
+    if (on_host_ && on_host_->has_folder()) {
       // The runner copies artifacts out, then hangs up.
       pollfd hang_up{ends_.runner.get(), 0, 0};
       while (::poll(&hang_up, 1, -1) < 0 && errno == EINTR) {
       }
-      remove_scratch_folder(*scratch_);
+      on_host_->remove_folder();
     }
   }
 
@@ -139,7 +153,7 @@ private:
     fill_job_folder(folder, plan_);
     init_record record;
     record.what = init_record::kind::job_folder;
-    set_step(record, scratch_ ? scratch_->path : run_folder);
+    set_step(record, on_host_ ? on_host_->path() : run_folder);
     send(record, {folder});
     check_step((plan_.walls.namespaces ? ::chdir(run_folder) : ::fchdir(folder)) == 0, "enter run folder");
   }
@@ -163,14 +177,6 @@ private:
     }
   }
 
-  /// The runner answers once it can kill us: nothing of the candidate runs before.
-  void wait_for_go() {
-    char byte = 0;
-    if (::read(ends_.runner.get(), &byte, 1) != 1 || byte != go_byte) {
-      ::_exit(0);
-    }
-  }
-
   void block_signals() {
     sigset_t set;
     ::sigemptyset(&set);
@@ -185,10 +191,18 @@ private:
     check_step(static_cast<bool>(signals_), "signalfd");
   }
 
-  bool is_sampling() const { return plan_.walls.namespaces && !plan_.walls.memory_group; }
+  bool is_sampling() const { return plan_.walls.seccomp && !plan_.walls.memory_group; }
 
-  void sample_memory() {
+  void sample() {
     if (!is_sampling()) {
+      return;
+    }
+    if (on_host_) {
+      const auto exceeded = on_host_->look(monotonic_ns());
+      peak_ = on_host_->peak_bytes();
+      if (exceeded) {
+        finish(*exceeded, 0);
+      }
       return;
     }
     const auto sum = tree_memory();
@@ -265,7 +279,7 @@ private:
     record.cpu_us = static_cast<std::uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * per_second +
                     static_cast<std::uint64_t>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
     record.peak_bytes = std::max(peak_, static_cast<std::uint64_t>(used.ru_maxrss) * KiB);
-    record.left_behind = plan_.walls.namespaces ? count_others_in_namespace() : 0;
+    record.left_behind = on_host_ ? on_host_->count() : plan_.walls.namespaces ? count_others_in_namespace() : 0;
     has_ended_ = is_over_ = true;
     send(record, {});
   }
@@ -279,7 +293,7 @@ private:
   launch_plan plan_;
   const std::vector<sock_filter>& filter_;
   warm_parent* const warm_;
-  std::optional<scratch_folder> scratch_;
+  std::optional<host_tree> on_host_;  ///< Without namespaces.
   unique_fd signals_;
   unique_fd exec_report_;
   pid_t main_ = -1;
@@ -298,8 +312,10 @@ void run_init(init_ends ends, const std::vector<sock_filter>& filter, warm_paren
   init_process init{std::move(ends), std::move(*plan), filter, warm};
   try {
     init.set_up();
-    init.start();
-    init.watch();
+    if (init.wait_for_go()) {
+      init.start();
+      init.watch();
+    }
   } catch (const setup_error& failure) {
     init.report_failure(failure);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// pid 1 of a run: builds the root, starts the candidate, reaps, reports, and takes the whole tree with it when it
-/// ends, as the kernel kills a pid namespace with its first process. Without a pid namespace (level none) it is a
+/// ends, as the kernel kills a pid namespace with its first process. Without a pid namespace (host_tree.hpp) it is a
 /// subreaper that hunts the tree down instead.
 #pragma once
 

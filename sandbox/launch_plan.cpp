@@ -29,19 +29,21 @@ void get_list(byte_reader& in, Get get) {
 
 void put_walls(byte_writer& out, const confinement& walls) {
   out.put(static_cast<std::uint8_t>(walls.level));
-  for (const bool wall : {walls.namespaces, walls.user_namespace, walls.slot_uid, walls.landlock, walls.seccomp,
+  for (const bool wall : {walls.namespaces, walls.user_namespace, walls.host_view, walls.slot_uid, walls.seccomp,
                           walls.memory_group, walls.pids_group}) {
     out.put(wall);
   }
+  out.put(static_cast<std::int32_t>(walls.landlock_abi));
 }
 
 confinement get_walls(byte_reader& in) {
   confinement walls;
   walls.level = static_cast<level>(in.number<std::uint8_t>());
-  for (bool* wall : {&walls.namespaces, &walls.user_namespace, &walls.slot_uid, &walls.landlock, &walls.seccomp,
+  for (bool* wall : {&walls.namespaces, &walls.user_namespace, &walls.host_view, &walls.slot_uid, &walls.seccomp,
                      &walls.memory_group, &walls.pids_group}) {
     *wall = in.number<std::uint8_t>() != 0;
   }
+  walls.landlock_abi = in.number<std::int32_t>();
   return walls;
 }
 
@@ -86,6 +88,7 @@ std::string encode(const launch_plan& plan) {
   put_list(out, plan.devices, [&](const auto& x) { out.put(std::string_view{x}); });
   put_limits(out, plan.limits);
   out.put(plan.has_loopback);
+  out.put(std::string_view{plan.filter});
   return out.bytes();
 }
 
@@ -107,6 +110,7 @@ std::optional<launch_plan> decode_plan(std::string_view bytes) {
   get_list(in, [&] { plan.devices.push_back(in.text()); });
   plan.limits = get_limits(in);
   plan.has_loopback = in.number<std::uint8_t>() != 0;
+  plan.filter = in.text();
   if (!in.ok() || plan.argv.empty()) {
     return std::nullopt;
   }

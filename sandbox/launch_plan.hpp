@@ -29,6 +29,8 @@ struct launch_plan {
   std::vector<std::string> devices;
   run_limits limits;
   bool has_loopback = false;
+  /// The seccomp program, as bytes; empty: the one that the forker has, for runs with namespaces.
+  std::string filter;
 };
 std::string encode(const launch_plan& plan);
 /// Empty if the bytes are not a whole plan.
@@ -65,6 +67,8 @@ struct init_record {
     memory_exceeded,  ///< The sampled sum passed the limit; pid 1 ends the run.
     overdue,          ///< Past the wall limit and the runner did not end the run: pid 1 does.
     stopped,          ///< Without a pid namespace: the tree was hunted down; sent after any of the others.
+    pids_exceeded,    ///< More processes and threads were counted than allowed; pid 1 ends the run.
+    disk_exceeded,    ///< The run's folder was found larger than allowed; likewise.
   };
   kind what = kind::failed;
   std::int32_t code = 0;

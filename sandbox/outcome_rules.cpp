@@ -82,6 +82,14 @@ end_verdict judge_end(const end_facts& facts, const run_limits& limits) {
   if (facts.memory_exceeded) {
     return out_of_memory(SIGKILL, "the processes together held more than ", limits);
   }
+  if (facts.pids_exceeded) {
+    return {outcome::killed_by_signal, -1, SIGKILL,
+            "killed: more than " + std::to_string(limits.pids) + " processes and threads"};
+  }
+  if (facts.disk_exceeded) {
+    return {outcome::output_too_large, -1, SIGKILL,
+            "more than " + bytes_in_words(limits.disk) + " in its folder, or too many files or folders"};
+  }
   if (facts.is_overdue) {
     return killed_by_us(kill_reason::wall_limit, limits);
   }

@@ -22,6 +22,8 @@ struct end_facts {
   bool has_started = false;                  ///< The candidate was exec'd.
   bool is_overdue = false;                   ///< pid 1's own deadline.
   bool memory_exceeded = false;              ///< pid 1's sampled sum.
+  bool pids_exceeded = false;                ///< … its count of processes and threads.
+  bool disk_exceeded = false;                ///< … its look at the run's folder.
   bool oom_killed = false;                   ///< The cgroup's counter.
   bool is_data_limited = false;              ///< RLIMIT_DATA is in force.
   bool says_memory_error = false;            ///< stderr ends in Python's MemoryError.

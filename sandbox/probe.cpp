@@ -2,6 +2,7 @@
 #include "sandbox/probe.hpp"
 
 #include "sandbox/cgroup.hpp"
+#include "sandbox/confinement_trial.hpp"
 #include "sandbox/linux_api.hpp"
 #include "sandbox/unique_fd.hpp"
 
@@ -155,6 +156,13 @@ std::string probe_cgroups(host_facts& facts) {
   return facts.cgroup_memory ? std::string{} : why_not;
 }
 
+void probe_confinement(host_facts& facts) {
+  if (facts.seccomp && facts.landlock_abi > 0) {
+    facts.can_use_slot_uid = facts.can_setuid && can_confine_on_host(nobody_special, facts.landlock_abi);
+    facts.can_confine = facts.can_use_slot_uid || can_confine_on_host(0, facts.landlock_abi);
+  }
+}
+
 void name_obstacles(host_facts& facts, const std::string& cgroup_problem) {
   auto& list = facts.obstacles;
   const bool has_namespaces = facts.best >= level::namespaced;
@@ -176,7 +184,13 @@ void name_obstacles(host_facts& facts, const std::string& cgroup_problem) {
         "seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined");
   }
   if (facts.landlock_abi == 0) {
-    list.emplace_back("the kernel has no Landlock: needs 5.13 and `landlock` in the lsm= list; one wall less");
+    list.emplace_back(std::string{"the kernel has no Landlock: needs 5.13 and `landlock` in the lsm= list; "} +
+                      (has_namespaces ? "one wall less" : "without it and without namespaces there is no sandbox"));
+  }
+  if (!has_namespaces && facts.is_root && !facts.can_use_slot_uid && facts.landlock_abi > 0) {
+    list.emplace_back(
+        "candidates run with our own uid: a uid for each needs CAP_SETUID, CAP_SETGID, CAP_CHOWN, CAP_KILL and "
+        "CAP_DAC_OVERRIDE, which Docker gives unless it was told --cap-drop");
   }
   if (has_namespaces && !cgroup_problem.empty()) {
     list.emplace_back("no memory limit for the whole tree: " + cgroup_problem);
@@ -198,8 +212,11 @@ host_facts probe() {
   const auto cgroup_problem = probe_cgroups(facts);
   const bool has_namespaces =
       facts.seccomp && ((facts.can_mount && facts.can_setuid) || (!facts.is_root && facts.user_namespace));
+  probe_confinement(facts);
   if (has_namespaces) {
     facts.best = facts.cgroup_memory ? level::full : level::namespaced;
+  } else if (facts.can_confine) {
+    facts.best = facts.can_use_slot_uid ? level::slot_uid : level::confined;
   }
   name_obstacles(facts, cgroup_problem);
   return facts;

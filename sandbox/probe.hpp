@@ -29,6 +29,8 @@ struct host_facts {
   bool clone_into_cgroup = false;
   bool seccomp = false;
   int landlock_abi = 0;
+  bool can_confine = false;       ///< Landlock and the filter hold what they must without any namespace.
+  bool can_use_slot_uid = false;  ///< … for a uid of its own, whose files and processes we can end.
   std::string cgroup;  ///< "v2", "v1" or "none": what we can really write.
   bool cgroup_memory = false;
   bool cgroup_pids = false;

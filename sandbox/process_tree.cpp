@@ -15,41 +15,87 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace regatta::sandbox {
 
 namespace {
 
 template <class Visit>
-void for_each_other_process(Visit visit) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder{::opendir("/proc"), ::closedir};
-  const auto self = std::to_string(::getpid());
+void for_each_number_in(const std::string& path, Visit visit) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder{::opendir(path.c_str()), ::closedir};
   while (const auto* entry = folder ? ::readdir(folder.get()) : nullptr) {
-    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) != 0 && self != entry->d_name) {
+    if (std::isdigit(static_cast<unsigned char>(entry->d_name[0])) != 0) {
       visit(std::string{entry->d_name});
     }
   }
 }
 
+template <class Visit>
+void for_each_other_process(Visit visit) {
+  const auto self = std::to_string(::getpid());
+  for_each_number_in("/proc", [&](const std::string& pid) {
+    if (pid != self) {
+      visit(pid);
+    }
+  });
+}
+
+struct process_memory {
+  bool is_alive = false;
+  std::uint64_t own_pages = 0;  ///< Resident without shared ones.
+};
+
+process_memory memory_of(const std::string& pid) {
+  std::istringstream line{linux_api::read_file("/proc/" + pid + "/statm")};
+  std::uint64_t size = 0, resident = 0, shared = 0;
+  line >> size >> resident >> shared;
+  return {size > 0, resident > shared ? resident - shared : 0};
+}
+
+std::uint64_t page_size() {
+  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return page;
+}
+
 }  // namespace
 
 std::uint64_t tree_memory() {
-  static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::uint64_t pages = 0;
-  for_each_other_process([&](const std::string& pid) {
-    std::istringstream line{linux_api::read_file("/proc/" + pid + "/statm")};
-    std::uint64_t size = 0, resident = 0, shared = 0;
-    if (line >> size >> resident >> shared && resident > shared) {
-      pages += resident - shared;
-    }
-  });
-  return pages * page;
+  for_each_other_process([&](const std::string& pid) { pages += memory_of(pid).own_pages; });
+  return pages * page_size();
 }
 
 std::uint32_t count_others_in_namespace() {
   std::uint32_t count = 0;
   for_each_other_process([&](const std::string&) { ++count; });
   return count;
+}
+
+tree_use use_of_descendants() {
+  tree_use use;
+  std::vector<std::string> left{std::to_string(::getpid())};
+  for (bool is_self = true; !left.empty(); is_self = false) {
+    const auto pid = std::move(left.back());
+    left.pop_back();
+    std::uint32_t tasks = 0;
+    // A child is its thread's: each has a list of its own.
+    for_each_number_in("/proc/" + pid + "/task", [&](const std::string& task) {
+      ++tasks;
+      std::istringstream children{linux_api::read_file("/proc/" + pid + "/task/" + task + "/children")};
+      for (std::string child; children >> child;) {
+        left.push_back(child);
+      }
+    });
+    if (!is_self) {
+      const auto memory = memory_of(pid);
+      use.memory += memory.own_pages * page_size();
+      use.processes += memory.is_alive ? 1 : 0;
+      use.tasks += tasks;
+    }
+  }
+  return use;
 }
 
 void hunt_descendants() {

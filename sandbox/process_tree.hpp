@@ -14,6 +14,14 @@ std::uint64_t tree_memory();
 /// Processes of our pid namespace besides us. Threads do not count.
 std::uint32_t count_others_in_namespace();
 
+/// Without a pid namespace: what our descendants hold for themselves, as above.
+struct tree_use {
+  std::uint64_t memory = 0;
+  std::uint32_t processes = 0;  ///< Alive.
+  std::uint32_t tasks = 0;      ///< Processes and threads, those that wait to be reaped included.
+};
+tree_use use_of_descendants();
+
 /// Without a pid namespace: kills all descendants of this subreaper and reaps them, until there is none.
 void hunt_descendants();
 

@@ -92,7 +92,7 @@ void add_run_options(CLI::App& app, sandbox::run_command& command, std::chrono::
   add_size(app, "--disk", "Size of each of the run's three folders (default 256M)", command.limits.disk);
   add_size(app, "--output", "stdout + stderr past which the run is killed (default 256M)", command.limits.output);
   app.add_option("--pids", command.limits.pids, "Processes and threads (default 256)")->check(CLI::Range(1U, 1U << 20));
-  app.add_option("--level", level, "Use at most this level: L3 or L4")->check(CLI::IsMember({"L3", "L4"}));
+  app.add_option("--level", level, "Use at most this level: L1 to L4")->check(CLI::IsMember({"L1", "L2", "L3", "L4"}));
   app.add_flag("--require-level", is_level_required, "Refuse to run below --level");
   app.add_flag("--allow-unsandboxed", command.config.allow_unsandboxed,
                "Run with your own rights if there is no sandbox");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/root_fs.hpp"
 
-#include "sandbox/host_paths.hpp"
 #include "sandbox/interpreter.hpp"
 #include "sandbox/linux_api.hpp"
+#include "sandbox/readable_paths.hpp"
 #include "sandbox/setup_error.hpp"
 
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace regatta::sandbox {
@@ -31,42 +30,6 @@ struct assembled {
   std::vector<bind> binds;
 };
 
-const char* const plain_devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"};
-
-void refuse_own_places(const std::string& path) {
-  for (const char* own : {"/", "/tmp", "/dev", "/dev/shm", "/run", run_folder}) {
-    if (path == own) {
-      throw setup_error{"bind " + path + ": would hide the run's own folder", EINVAL};
-    }
-  }
-  if (is_within(path, "/proc") || is_within(path, run_folder)) {
-    throw setup_error{"bind " + path + ": would hide the run's own folder", EINVAL};
-  }
-}
-
-/// Real paths to bind, the links that lead to them; outer folders first, nothing twice.
-std::set<std::string> resolve_all(const launch_plan& plan, std::vector<host_link>& links) {
-  std::set<std::string> real;
-  const auto add = [&](const std::string& path, bool is_optional) {
-    auto found = resolve_on_host(path);
-    if (found.error != 0 && !is_optional) {
-      throw setup_error{"find " + path, found.error};
-    }
-    if (found.error == 0) {
-      refuse_own_places(found.real);
-      real.insert(found.real);
-      links.insert(links.end(), found.links.begin(), found.links.end());
-    }
-  };
-  for (const auto& path : system_paths()) {
-    add(path, true);
-  }
-  for (const auto& entry : plan.readable) {
-    add(entry.path, entry.is_optional);
-  }
-  return real;
-}
-
 unique_fd open_bind(const std::string& path, std::uint64_t attributes) {
   unique_fd tree{clone_tree(path.c_str())};
   check_step(static_cast<bool>(tree), "open_tree " + path);
@@ -77,7 +40,9 @@ unique_fd open_bind(const std::string& path, std::uint64_t attributes) {
 assembled assemble(const launch_plan& plan) {
   assembled host;
   std::string last;
-  for (const auto& path : resolve_all(plan, host.links)) {
+  auto readable = resolve_readable(plan);
+  host.links = std::move(readable.links);
+  for (const auto& path : readable.real) {
     // In lexical order a folder comes before what is in it; binds are recursive, so that is in already. ("/usr" may
     // be followed by "/usr-x" before "/usr/lib": then the latter is bound once more, which harms nothing.)
     if (last.empty() || !is_within(path, last)) {
@@ -88,12 +53,8 @@ assembled assemble(const launch_plan& plan) {
   for (const char* device : plain_devices) {
     host.binds.push_back({device, open_bind(device, attr_nosuid)});
   }
+  check_devices(plan);
   for (const auto& device : plan.devices) {
-    struct stat info {};
-    check_step(::stat(device.c_str(), &info) == 0, "find device " + device);
-    if (!S_ISCHR(info.st_mode) || !is_within(device, "/dev")) {
-      throw setup_error{"device " + device, ENODEV};
-    }
     host.binds.push_back({device, open_bind(device, attr_nosuid)});
   }
   return host;

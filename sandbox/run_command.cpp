@@ -228,6 +228,8 @@ int print_probe(bool is_json) {
                                                 {"clone3", facts.clone3},
                                                 {"clone_into_cgroup", facts.clone_into_cgroup},
                                                 {"seccomp", facts.seccomp},
+                                                {"can_confine", facts.can_confine},
+                                                {"can_use_slot_uid", facts.can_use_slot_uid},
                                                 {"cgroup_memory", facts.cgroup_memory},
                                                 {"cgroup_pids", facts.cgroup_pids},
                                                 {"cgroup_kill", facts.cgroup_kill}};

@@ -15,9 +15,10 @@ namespace regatta::sandbox {
 
 namespace {
 
-launch_plan make_plan(const run_spec& spec, const confinement& walls, std::uint32_t uid) {
+launch_plan make_plan(const run_spec& spec, const run_loop_config& config, std::uint32_t uid) {
   launch_plan plan;
-  plan.walls = walls;
+  plan.walls = config.walls;
+  plan.filter = config.host_filter;
   plan.uid = uid;
   plan.argv = spec.argv;
   for (const auto& [key, value] : spec.environment) {
@@ -126,7 +127,7 @@ bool run_loop::prepare(active_run& run, std::vector<unique_fd>& descriptors) {
     }
   }
   const auto uid = config_.uids ? config_.uids->uid_of(*run.slot) : 0;
-  auto plan = make_memory_file(encode(make_plan(run.spec, config_.walls, uid)));
+  auto plan = make_memory_file(encode(make_plan(run.spec, config_, uid)));
   if (!in || !out || !plan || !watch(run.control.get(), source::control, run.id) ||
       (run.out && !watch(run.out.get(), source::out, run.id)) || !watch(run.err.get(), source::err, run.id)) {
     return false;

@@ -27,6 +27,7 @@ namespace regatta::sandbox {
 struct run_loop_config {
   confinement walls;
   std::string forker_path;
+  std::string host_filter;  ///< The seccomp program, as bytes, of runs that see the host.
   bool allow_warm = true;
   std::uint32_t slots = 0;
   std::unique_ptr<cgroup_tree> cgroups;

@@ -14,7 +14,7 @@ void run_loop::open_zygotes() {
   if (!config_.allow_warm) {
     files.problem = "switched off";
   } else if (!config_.walls.namespaces) {
-    files.problem = "no namespaces, so no sandbox, around it";
+    files.problem = "warm starts need sandbox level L3, this is " + to_string(config_.walls.level);
   }
   zygotes_.open(std::move(files), [this](int channel, zygote_book::id zygote) {
     return watch(channel, source::zygote, zygote);

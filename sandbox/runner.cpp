@@ -2,6 +2,7 @@
 #include "sandbox/runner.hpp"
 
 #include "sandbox/run_loop.hpp"
+#include "sandbox/seccomp_policy.hpp"
 
 #include <algorithm>
 
@@ -18,6 +19,9 @@ std::string refusal(level found, level required, const std::vector<std::string>&
   auto text = "sandbox level " + to_string(found) + " found, " + to_string(required) + " required";
   for (const auto& obstacle : obstacles) {
     text += "\n  " + obstacle;
+  }
+  if (found > level::none && found < required) {
+    text += "\n  --require-level " + to_string(found) + " says that this is enough (sandbox/README.md: what holds where)";
   }
   if (found == level::none) {
     text += "\n  --allow-unsandboxed runs candidates with your own rights instead; only for code that you trust";
@@ -70,6 +74,12 @@ std::unique_ptr<runner> runner::open(const runner_config& config, const host_fac
   if (loop.forker_path.empty()) {
     error = "regatta-sandbox was not found beside this program nor on PATH";
     return nullptr;
+  }
+  if (loop.walls.host_view) {
+    loop.host_filter = bytes_of(build_host_filter(loop.walls.slot_uid, loop.walls.landlock_abi, error));
+    if (loop.host_filter.empty()) {
+      return nullptr;
+    }
   }
   if (loop.walls.slot_uid) {
     loop.uids = slot_uids::acquire(error);

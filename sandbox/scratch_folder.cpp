@@ -6,9 +6,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -64,6 +67,58 @@ private:
   int moved_ = 0;
 };
 
+class meter {
+public:
+  explicit meter(byte_count most) : most_(most) {}
+
+  bool fits(int folder, int depth) {
+    for (const auto& name : names_in(folder)) {
+      struct stat info {};
+      if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        continue;  // gone meanwhile
+      }
+      constexpr byte_count block = 512;
+      bytes_ += static_cast<byte_count>(info.st_blocks) * block;
+      if (bytes_ > most_ || ++files_ > most_files) {
+        return false;
+      }
+      if (S_ISDIR(info.st_mode) && !fits_inside(folder, name, depth)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  bool fits_inside(int folder, const std::string& name, int depth) {
+    if (depth >= deepest_known) {
+      return false;
+    }
+    const unique_fd inner{::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    // Without rights to look in: nobody else's either, as a mode cannot be changed there.
+    return inner ? fits(inner.get(), depth + 1) : errno != EMFILE && errno != ENFILE;
+  }
+
+  /// As many as a tmpfs of the other levels has inodes.
+  static constexpr std::uint64_t most_files = 65'536;
+  /// One descriptor each.
+  static constexpr int deepest_known = 2'000;
+
+  const byte_count most_;
+  byte_count bytes_ = 0;
+  std::uint64_t files_ = 0;
+};
+
+/// So that `meter` gets as deep as it must.
+void raise_descriptor_limit() {
+  constexpr rlim_t wanted = 4'096;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < wanted) {
+    limit.rlim_cur = std::min(limit.rlim_max, wanted);
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
@@ -73,11 +128,24 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 }  // namespace
 
 scratch_folder make_scratch_folder() {
-  std::string path = "/tmp/regatta-run-XXXXXX";
-  check_step(::mkdtemp(path.data()) != nullptr, "make folder " + path);
+  raise_descriptor_limit();
+  std::string path;
+  bool is_made = false;
+  for (const char* place : {"/tmp", "/var/tmp", "/dev/shm"}) {
+    path = std::string{place} + "/regatta-run-XXXXXX";
+    is_made = is_made || ::mkdtemp(path.data()) != nullptr;
+    if (is_made) {
+      break;
+    }
+  }
+  check_step(is_made, "make folder " + path);
   scratch_folder made{path, unique_fd{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)}};
   check_step(static_cast<bool>(made.descriptor), "open folder " + path);
   return made;
+}
+
+bool fits_in(const scratch_folder& folder, byte_count most) {
+  return meter{most}.fits(folder.descriptor.get(), 0);
 }
 
 void remove_scratch_folder(const scratch_folder& folder) {

@@ -12,8 +12,16 @@
 
 namespace regatta::sandbox {
 
-/// For runs with a network namespace of their own. Built once by the forker, inherited by all runs. Empty and
-/// `error` filled if libseccomp refuses a rule. i386 and x32 calls end the process (libseccomp's default).
+/// For runs with namespaces of their own. Built once by the forker, inherited by all runs. Empty and `error` filled if
+/// libseccomp refuses a rule. i386 and x32 calls end the process (libseccomp's default).
 std::vector<sock_filter> build_seccomp_filter(std::string& error);
+
+/// For runs that see the host: nothing connects to anything, as Landlock lets connect() to path sockets through and
+/// there is no network namespace; no IPC of the host; and what Landlock does not cover. `has_own_uid`: else also what
+/// any process of our uid may do to our files and processes without opening them.
+std::vector<sock_filter> build_host_filter(bool has_own_uid, int landlock_abi, std::string& error);
+
+/// As it goes into a launch_plan, and back.
+std::string bytes_of(const std::vector<sock_filter>& program);
 
 }  // namespace regatta::sandbox
