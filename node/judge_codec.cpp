@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int request_version = 1;
-constexpr int judge_version = 1;
+constexpr int judge_version = 2;
 
 std::string text_at(const json& from, const char* key) {
   const auto at = from.find(key);

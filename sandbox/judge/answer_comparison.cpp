@@ -106,6 +106,10 @@ bool compare_changed(const std::string& name, const changed_leaf& x, byte_source
     take_figures(report, std::move(leaf));
     return true;
   }
+  if (x.before.size() != x.node.bytes && x.node.kind == node_kind::tensor && (x.got == nullptr || x.wanted == nullptr)) {
+    note_wrong(report, std::move(leaf));
+    return false;
+  }
   memory_source was_for_got{x.before}, was_for_wanted{x.before};
   byte_source& from_got = x.got == nullptr ? static_cast<byte_source&>(was_for_got) : got_bytes;
   byte_source& from_wanted = x.wanted == nullptr ? static_cast<byte_source&>(was_for_wanted) : wanted_bytes;
@@ -141,6 +145,7 @@ bool compare_whole(const changed_inputs& got, byte_source& got_bytes, const chan
 
 void trial_figures::add(const leaf_figures& x) {
   worst_abs = std::max(worst_abs, x.worst_abs);
+  is_finite = is_finite && x.endless == 0;
   if (x.scale <= least_scale) {
     return;  // Relative to next to nothing, every error is huge.
   }
@@ -198,7 +203,7 @@ bool compare_inputs_after(const asked_inputs& inputs, const changed_inputs& got,
     const bool is_wanted = next_wanted != wanted.leaves.end() && next_wanted->first == i;
     const auto size = node.kind == node_kind::tensor ? node.bytes : 0;
     if (is_got || is_wanted) {
-      const auto before = inputs.bytes.subspan(at, size);
+      const auto before = inputs.is_kept ? inputs.bytes.subspan(at, size) : std::span<const std::byte>{};
       const changed_leaf leaf{node, before, is_got ? &(next_got++)->second : nullptr,
                               is_wanted ? &(next_wanted++)->second : nullptr};
       if (!compare_changed("input" + leaves[i].path, leaf, got_bytes, wanted_bytes, limits, report)) {

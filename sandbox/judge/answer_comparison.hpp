@@ -26,6 +26,7 @@ struct leaf_report {
 
 struct trial_figures {
   double worst_abs = 0, worst_rel = 0, norm = 0, eager_norm = 0;
+  bool is_finite = true;  ///< The reference's outputs.
   void add(const leaf_figures& x);
 };
 
@@ -54,6 +55,8 @@ answer_report compare_outputs(const tree_node& got, byte_source& got_bytes, cons
 struct asked_inputs {
   const tree_node& tree;
   std::span<const std::byte> bytes;
+  /// False: they are too large to be kept; then what one side alone changes is wrong, whatever it wrote.
+  bool is_kept = true;
 };
 
 /// Inputs after the call, by the reference's rule: what it changed must be changed alike, what it left alone must be as

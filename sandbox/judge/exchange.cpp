@@ -4,6 +4,7 @@
 #include "sandbox/judge/seeds.hpp"
 #include "sandbox/judge/side_codec.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace regatta::judge {
@@ -28,7 +29,7 @@ void check_body(channel& from, std::uint64_t named) {
 reference_answer ask_reference(channel& reference, const question& x, milliseconds patience) {
   reference.arm(patience);
   reference.send_head(write_reference_question(x), 0);
-  auto answer = read_from(reference, [&](const std::string& head) { return read_reference_answer(head, x.id); });
+  auto answer = read_from(reference, [&](const std::string& head) { return read_reference_answer(head, x); });
   check_body(reference, answer.body_bytes());
   return answer;
 }
@@ -65,37 +66,85 @@ void exchange::read_candidate_hello(milliseconds patience) {
   check_body(candidate_, 0);
 }
 
+bool exchange::may_draw() const {
+  return !draws_unlike_ && !reference_hello_.recipe.empty() && body_bytes(reference_hello_.inputs) > rules_.most_kept;
+}
+
+/// From the reference to the candidate; kept only if there is room.
+void exchange::pass_on(byte_buffer& into, std::uint64_t bytes) {
+  const auto send = [&](std::span<const std::byte> piece) { candidate_.send_body(piece); };
+  if (bytes <= rules_.most_kept) {
+    into = byte_buffer{bytes};
+    into.fill(reference_, send);
+    return;
+  }
+  std::vector<std::byte> piece(piece_bytes);
+  for (auto left = bytes; left > 0;) {
+    const auto next = std::span{piece}.first(std::min<std::uint64_t>(left, piece.size()));
+    reference_.read(next);
+    send(next);
+    left -= next.size();
+  }
+}
+
 exchange::transplant exchange::take_parameters(const question& x) {
   reference_.arm(rules_.question_timeout);
   reference_.send_head(write_parameters_question(x), 0);
   transplant out;
   out.tree = read_from(reference_, [&](const std::string& head) { return read_parameters_answer(head, x.id); });
-  check_body(reference_, body_bytes(out.tree));
-  out.bytes = byte_buffer{reference_.body_left()};
-  out.bytes.fill(reference_);
+  const auto bytes = body_bytes(out.tree);
+  check_body(reference_, bytes);
+  out.is_sent = bytes > rules_.most_kept;
+  if (!out.is_sent) {
+    out.bytes = byte_buffer{bytes};
+    out.bytes.fill(reference_);
+    return out;
+  }
+  candidate_.arm(rules_.question_timeout);
+  candidate_.send_head(write_keep_question(x.id, out.tree), bytes);
+  pass_on(out.bytes, bytes);
+  candidate_.arm(rules_.question_timeout);
+  read_from(candidate_, [&](const std::string& head) {
+    read_kept_answer(head, x.id);
+    return true;
+  });
+  check_body(candidate_, 0);
   return out;
 }
 
 void exchange::send_question(const question& x, const reference_answer& answer, byte_buffer& inputs,
                              const transplant* weights) {
-  const auto input_bytes = body_bytes(answer.inputs);
-  const auto weight_bytes = weights == nullptr ? 0 : weights->bytes.size();
+  const auto input_bytes = x.is_drawn ? 0 : body_bytes(answer.inputs);
+  const bool has_weights = weights != nullptr && !weights->is_sent;
+  candidate_question asked{x, reference_hello_.mode, reference_hello_.init_args, answer.inputs};
+  asked.parameters = has_weights ? &weights->tree : nullptr;
+  asked.has_kept_parameters = weights != nullptr && weights->is_sent;
+  asked.recipe = x.is_drawn ? &reference_hello_.recipe : nullptr;
+  asked.wants_function = body_bytes(answer.outputs) <= rules_.most_kept && input_bytes <= rules_.most_kept && !x.is_drawn;
   candidate_.arm(rules_.question_timeout);
-  candidate_.send_head(write_candidate_question(x, reference_hello_.mode, reference_hello_.init_args, answer.inputs,
-                                                weights == nullptr ? nullptr : &weights->tree),
-                       init_args_.size() + input_bytes + weight_bytes);
+  candidate_.send_head(write_candidate_question(asked),
+                       init_args_.size() + input_bytes + (has_weights ? weights->bytes.size() : 0));
   candidate_.send_body(init_args_.bytes());
-  inputs = byte_buffer{input_bytes};
-  inputs.fill(reference_, [&](std::span<const std::byte> piece) { candidate_.send_body(piece); });
-  if (weights != nullptr) {
+  pass_on(inputs, input_bytes);
+  if (has_weights) {
     candidate_.send_body(weights->bytes.bytes());
   }
 }
 
 trial_result exchange::ask(const std::string& style, weights_from weights) {
+  if (auto out = try_ask(style, weights, may_draw())) {
+    return std::move(*out);
+  }
+  // Its process draws otherwise (another default dtype, a generator of its own): it gets them byte for byte.
+  draws_unlike_ = true;
+  return *try_ask(style, weights, false);
+}
+
+std::optional<trial_result> exchange::try_ask(const std::string& style, weights_from weights, bool is_drawn) {
   trial_result out;
-  out.asked = {draw_seed(), draw_seed(), draw_seed(), style};
+  out.asked = {draw_seed(), draw_seed(), draw_seed(), style, is_drawn};
   out.weights = weights;
+  out.is_drawn = is_drawn;
   std::optional<transplant> given;
   if (weights == weights_from::reference) {
     given = take_parameters(out.asked);
@@ -115,10 +164,16 @@ trial_result exchange::ask(const std::string& style, weights_from weights) {
   out.candidate_time = since(start);
   check_body(candidate_, got.body_bytes());
   reference_.arm(rules_.question_timeout);
-  compare(wanted, got, inputs, out);
+  const bool is_unlike = is_drawn && (got.is_undrawn || got.input_digests != wanted.input_digests);
+  if (!is_unlike) {
+    compare(wanted, got, inputs, out);
+  }
   // What was built differently was not read.
   candidate_.skip_body();
   reference_.skip_body();
+  if (is_unlike) {
+    return std::nullopt;
+  }
   out.function_refused = std::move(got.function_refused);
   out.kernel_evidence = std::move(got.kernel_evidence);
   out.reference_parameters = std::move(wanted.parameters);
@@ -126,9 +181,19 @@ trial_result exchange::ask(const std::string& style, weights_from weights) {
   return out;
 }
 
+std::string exchange::ask_evidence() {
+  const auto id = draw_seed();
+  candidate_.arm(rules_.question_timeout);
+  candidate_.send_head(write_evidence_question(id), 0);
+  auto out = read_from(candidate_, [&](const std::string& head) { return read_evidence_answer(head, id); });
+  check_body(candidate_, 0);
+  return out;
+}
+
 void exchange::compare(const reference_answer& wanted, const candidate_answer& got, const byte_buffer& inputs,
                        trial_result& out) {
-  const bool has_function = rules_.checks_function && got.function.has_value();
+  const bool is_small = body_bytes(wanted.outputs) <= rules_.most_kept;
+  const bool has_function = rules_.checks_function && got.function.has_value() && is_small;
   const auto* const exact = wanted.exact ? &*wanted.exact : nullptr;
   // Its size is the reference's once the structure is, and nothing is written before.
   byte_buffer kept{has_function ? body_bytes(wanted.outputs) : 0};
@@ -137,7 +202,8 @@ void exchange::compare(const reference_answer& wanted, const candidate_answer& g
   if (!out.outputs.structure.empty()) {
     return;
   }
-  if (!compare_inputs_after({wanted.inputs, inputs.bytes()}, got.inputs_after, candidate_, wanted.inputs_after,
+  const bool is_kept = inputs.size() == body_bytes(wanted.inputs);
+  if (!compare_inputs_after({wanted.inputs, inputs.bytes(), is_kept}, got.inputs_after, candidate_, wanted.inputs_after,
                             reference_, rules_.tolerances, out.outputs)) {
     return;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/judge_words.hpp"
+#include "sandbox/judge/tolerance_codec.hpp"
 #include "sandbox/judge/tree_codec.hpp"
 
 #include <algorithm>
@@ -42,32 +43,28 @@ E name_member(const json& x, const char* key) {
   return *found;
 }
 
-void read_limit(const json& x, const char* key, double& out) {
-  if (!x.contains(key)) {
-    return;
+/// The strictest name counts, as each includes those before it.
+strictness read_strictness(const json& x) {
+  auto out = strictness::usual;
+  if (!x.is_array()) {
+    throw malformed{"tightened wants a list of names"};
   }
-  const auto& value = x.at(key);
-  const double number = value.is_number() ? value.get<double>() : -1;
-  if (!std::isfinite(number) || number < 0) {
-    throw malformed{std::string{"tolerances: "} + key + " wants a number from 0"};
+  for (const auto& each : x) {
+    const auto found = each.is_string() ? from_name<strictness>(each.get<std::string>()) : std::nullopt;
+    if (!found) {
+      throw malformed{"tightened wants some of " + all_names<strictness>()};
+    }
+    out = std::max(out, *found);
   }
-  out = number;
+  return out;
 }
 
-tolerance_table read_tolerances(const json& x) {
-  tolerance_table out;
-  if (!x.is_object()) {
-    throw malformed{"tolerances is no object"};
-  }
-  for (const auto& [name, limits] : x.items()) {
-    const auto group = from_name<tolerance_group>(name);
-    if (!group || !limits.is_object()) {
-      throw malformed{"tolerances wants objects for " + all_names<tolerance_group>()};
+json write_strictness(strictness x) {
+  auto out = json::array();
+  for (const auto& [each, name] : enum_names<strictness>::value) {
+    if (each != strictness::usual && each <= x) {
+      out.push_back(name);
     }
-    auto& one = out.groups.at(static_cast<std::size_t>(*group));
-    read_limit(limits, "atol", one.atol);
-    read_limit(limits, "rtol", one.rtol);
-    read_limit(limits, "norm", one.norm);
   }
   return out;
 }
@@ -91,15 +88,6 @@ json write_policy(const std::vector<policy_finding>& all) {
   auto out = json::array();
   for (const auto& x : all) {
     out.push_back({{"rule", x.rule}, {"severity", x.is_error ? "error" : "warning"}, {"line", x.line}, {"text", x.text}});
-  }
-  return out;
-}
-
-json write_tolerances(const tolerance_table& x) {
-  auto out = json::object();
-  for (const auto& [group, name] : enum_names<tolerance_group>::value) {
-    const auto& one = x.groups.at(static_cast<std::size_t>(group));
-    out[std::string{name}] = {{"atol", one.atol}, {"rtol", one.rtol}, {"norm", one.norm}};
   }
   return out;
 }
@@ -148,10 +136,15 @@ judge_request read_request(std::string_view text) {
   out.question_timeout = std::chrono::milliseconds{timeout};
   out.hello_timeout = std::chrono::milliseconds{count_member(x, "hello_timeout_ms", timeout, most_timeout_ms)};
   out.body_limit = count_member(x, "body_limit", std::uint64_t{1} << 30, std::uint64_t{1} << 40);
-  out.tolerances = x.contains("tolerances") ? read_tolerances(x.at("tolerances")) : tolerance_table{};
+  if (x.contains("tolerances")) {
+    out.tolerances = read_tolerance_wishes(x.at("tolerances"));
+  }
+  out.tightened = x.contains("tightened") ? read_strictness(x.at("tightened")) : strictness::usual;
   out.allows_tf32 = flag_member(x, "allow_tf32");
   out.is_reference_warm = flag_member(x, "reference_is_warm");
   out.needs_affine = flag_member(x, "needs_affine");
+  out.is_weak = flag_member(x, "is_weak");
+  out.allows_weak = flag_member(x, "allow_weak");
   out.policy_off = x.contains("policy_off") ? read_names(x.at("policy_off")) : std::vector<std::string>{};
   out.engine = x.contains("engine") ? plain_line(text_member(x, "engine"), 100) : "";
   return out;
@@ -174,6 +167,9 @@ std::string write_verdict(const judge_verdict& x) {
                  {"policy", write_policy(x.policy)},
                  {"trials", trials},
                  {"tolerances", write_tolerances(x.tolerances)},
+                 {"tightened", write_strictness(x.tightened)},
+                 {"question_bytes", x.question_bytes},
+                 {"problem_sha256", x.problem_digest},
                  {"engine", x.engine},
                  {"mode", x.mode},
                  {"reference", write_versions(x.reference)},

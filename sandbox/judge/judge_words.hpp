@@ -4,6 +4,8 @@
 #pragma once
 
 #include "sandbox/judge/answer_comparison.hpp"
+#include "sandbox/judge/exchange.hpp"
+#include "sandbox/judge/kept_answer.hpp"
 #include "sandbox/judge/ending.hpp"
 #include "sandbox/judge/side_words.hpp"
 #include "sandbox/judge/tolerance.hpp"
@@ -17,7 +19,7 @@ namespace regatta::judge {
 
 inline constexpr int request_version = 1;
 /// Grows with every change of what is right.
-inline constexpr int judge_version = 1;
+inline constexpr int judge_version = 2;
 
 enum class request_kind : std::uint8_t { judge, probe };
 enum class judged_stage : std::uint8_t { extract, kernel, compose };
@@ -29,10 +31,14 @@ struct judge_request {
   std::chrono::milliseconds question_timeout{30'000};
   std::chrono::milliseconds hello_timeout{30'000};
   std::uint64_t body_limit = 0;
-  tolerance_table tolerances;
+  std::vector<tolerance_wish> tolerances;  ///< They win over the problem's own.
+  strictness tightened = strictness::usual;
+  std::uint64_t most_kept = most_kept_bytes, most_probed = most_probed_bytes;
   bool allows_tf32 = false;
   bool is_reference_warm = false;
   bool needs_affine = false;
+  bool is_weak = false;     ///< Idleness passes: who is right is `weak_oracle` …
+  bool allows_weak = false; ///< … or `correct` and marked.
   std::vector<std::string> policy_off;  ///< Names of rules that are not applied.
   std::string engine;
 };
@@ -55,6 +61,9 @@ struct judge_verdict {
   std::vector<policy_finding> policy;
   std::vector<trial_record> trials;
   tolerance_table tolerances;
+  strictness tightened = strictness::usual;  ///< Of a probe: what it takes.
+  std::uint64_t question_bytes = 0;          ///< Of a probe: inputs, outputs and parameters; 0: not told.
+  std::string problem_digest;
   std::string engine, mode;
   side_versions reference, candidate;
   bool is_reference_usable = true;

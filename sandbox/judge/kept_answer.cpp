@@ -42,30 +42,77 @@ void exact_leaves(const tree_node& eager, const tree_node* exact, std::vector<co
   }
 }
 
+/// One piece of `step` is kept, from the first on.
+std::uint64_t kept_elements(std::uint64_t count, std::uint64_t step) {
+  std::uint64_t out = 0;
+  for (std::uint64_t at = 0; at < count; at += step * piece_elements) {
+    out += std::min<std::uint64_t>(piece_elements, count - at);
+  }
+  return out;
+}
+
+/// Where pieces are left out, a tensor is told as a line of what is left.
+void shrink(tree_node& x, std::uint64_t step) {
+  if (x.kind == node_kind::tensor && step > 1) {
+    const auto left = kept_elements(x.elements(), step);
+    x.shape = {left};
+    x.bytes = left * element_size(x.type);
+  }
+  for (auto& item : x.items) {
+    shrink(item, step);
+  }
+}
+
+/// By what does not depend on whether there is an exact answer.
+std::uint64_t step_for(const reference_answer& x, std::uint64_t most_probed) {
+  constexpr std::uint64_t most_growth = 9;  // eager of one byte, exact of eight
+  const auto all = body_bytes(x.inputs) + most_growth * body_bytes(x.outputs);
+  return all / most_probed + 1;
+}
+
+void take_inputs(channel& from, const tree_node& told, std::uint64_t step, byte_buffer& out) {
+  std::vector<std::byte> piece;
+  for (const auto& leaf : leaves_of(told)) {
+    std::uint64_t number = 0;
+    for (auto left = leaf.node->kind == node_kind::tensor ? leaf.node->elements() : 0; left > 0; ++number) {
+      const auto count = std::min<std::uint64_t>(left, piece_elements);
+      piece.resize(count * element_size(leaf.node->type));
+      from.read(piece);
+      if (number % step == 0) {
+        out.add(piece);
+      }
+      left -= count;
+    }
+  }
+}
+
 /// Takes eager and exact apart.
-void take_outputs(channel& from, kept_answer& out) {
-  const auto* const exact = out.head.exact ? &*out.head.exact : nullptr;
-  const auto eager_bytes = body_bytes(out.head.outputs);
-  out.outputs = byte_buffer{eager_bytes + (exact == nullptr ? 0 : body_bytes(*exact))};
-  out.eager = byte_buffer{eager_bytes};
+void take_outputs(channel& from, const reference_answer& told, std::uint64_t step, kept_answer& out) {
+  const auto* const exact = told.exact ? &*told.exact : nullptr;
   std::vector<const tree_node*> exact_of;
-  exact_leaves(out.head.outputs, exact, exact_of);
+  exact_leaves(told.outputs, exact, exact_of);
   std::vector<std::byte> piece;
   std::size_t number = 0;
-  for (const auto& leaf : leaves_of(out.head.outputs)) {
+  for (const auto& leaf : leaves_of(told.outputs)) {
     if (leaf.node->kind != node_kind::tensor) {
       continue;
     }
     const auto* const twin = exact_of.at(number++);
-    for (auto left = leaf.node->elements(); left > 0;) {
+    std::uint64_t at = 0;
+    for (auto left = leaf.node->elements(); left > 0; ++at) {
       const auto count = std::min<std::uint64_t>(left, piece_elements);
+      const bool is_kept = at % step == 0;
       piece.resize(count * element_size(leaf.node->type));
       from.read(piece);
-      out.outputs.add(piece);
-      out.eager.add(piece);
+      if (is_kept) {
+        out.outputs.add(piece);
+        out.eager.add(piece);
+      }
       piece.resize(twin == nullptr ? 0 : count * element_size(twin->type));
       from.read(piece);
-      out.outputs.add(piece);
+      if (is_kept) {
+        out.outputs.add(piece);
+      }
       left -= count;
     }
   }
@@ -176,13 +223,29 @@ maybe_answer shuffled_for(const kept_answer& truth) {
 
 }  // namespace
 
-kept_answer take_answer(channel& reference, const question& x, std::chrono::milliseconds patience) {
+kept_answer take_answer(channel& reference, const question& x, std::chrono::milliseconds patience,
+                        std::uint64_t most_probed) {
   kept_answer out;
   out.asked = x;
-  out.head = ask_reference(reference, x, patience);
+  auto told = ask_reference(reference, x, patience);
+  const auto step = step_for(told, most_probed);
+  out.is_sampled = step > 1;
+  out.head = told;
+  shrink(out.head.inputs, step);
+  shrink(out.head.outputs, step);
+  if (out.head.exact) {
+    shrink(*out.head.exact, step);
+  }
   out.inputs = byte_buffer{body_bytes(out.head.inputs)};
-  out.inputs.fill(reference);
-  take_outputs(reference, out);
+  take_inputs(reference, told.inputs, step, out.inputs);
+  const auto eager_bytes = body_bytes(out.head.outputs);
+  out.outputs = byte_buffer{eager_bytes + (out.head.exact ? body_bytes(*out.head.exact) : 0)};
+  out.eager = byte_buffer{eager_bytes};
+  take_outputs(reference, told, step, out);
+  if (out.is_sampled) {
+    reference.skip_body();
+    return out;
+  }
   out.after = byte_buffer{out.head.inputs_after.body_bytes()};
   out.after.fill(reference);
   return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A reference's answer in memory, for the probe, which looks at it several times.
+/// A reference's answer in memory, for the probe, which looks at it several times. Of a large one every n-th piece is kept, and
+/// its tensors are told as what is left of them: cheap answers are told from right ones by any part of an output.
 #pragma once
 
 #include "sandbox/judge/channel.hpp"
@@ -11,6 +12,10 @@
 
 namespace regatta::judge {
 
+/// Of an answer's inputs, eager and exact outputs; beyond it there are pieces that are not kept. Two answers at a time must
+/// stay below the 2 GiB of this process.
+inline constexpr std::uint64_t most_probed_bytes = std::uint64_t{640} << 20;
+
 struct kept_answer {
   question asked;
   reference_answer head;
@@ -18,6 +23,7 @@ struct kept_answer {
   byte_buffer outputs;  ///< As they came: eager and exact in turns.
   byte_buffer eager;    ///< Eager alone, as a candidate would send it.
   byte_buffer after;
+  bool is_sampled = false;  ///< Then `after` is empty.
 
   /// Cheap answers to another question are made from these alone; memory is what large problems have little of.
   void forget_all_but_eager() {
@@ -28,7 +34,8 @@ struct kept_answer {
 };
 
 /// Throws session_end.
-kept_answer take_answer(channel& reference, const question& x, std::chrono::milliseconds patience);
+kept_answer take_answer(channel& reference, const question& x, std::chrono::milliseconds patience,
+                        std::uint64_t most_probed = most_probed_bytes);
 
 /// What somebody sends who has not done the work.
 struct synthetic_answer {

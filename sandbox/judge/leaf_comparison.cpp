@@ -168,14 +168,16 @@ std::size_t leaf_comparison::settle_specials(block& x, std::size_t count) {
   std::size_t finite = 0;
   for (std::size_t i = 0; i < count; ++i) {
     double diff = 0, ref = 0, own = 0;
-    bool is_finite = true;
+    bool is_finite = true, has_finite_truth = true;
     for (std::size_t k = i * parts; k < (i + 1) * parts; ++k) {
       const bool has_exact = std::isfinite(x.ref[k]), has_eager = std::isfinite(x.eager[k]);
       diff = std::hypot(diff, difference_of(x.got[k], x.ref[k], x.eager[k]));
       ref = std::hypot(ref, has_exact ? x.ref[k] : has_eager ? x.eager[k] : 0);
       own = std::hypot(own, has_exact && has_eager ? x.eager[k] - x.ref[k] : 0);
       is_finite = is_finite && (has_exact || has_eager);
+      has_finite_truth = has_finite_truth && has_eager;
     }
+    out_.endless += has_finite_truth ? 0 : 1;
     if (std::isnan(diff)) {
       if (out_.specials++ == 0) {
         out_.worst_at = out_.elements + i;
@@ -271,10 +273,11 @@ void leaf_comparison::finish_rules() {
     out_.own = *known_;
   }
   const bool has_scale = out_.scale > least_scale;
-  out_.atol = has_scale ? limits_.atol : std::min(limits_.atol, limits_.rtol * out_.scale);
+  const bool is_atol_known = has_scale && !limits_.is_relative;
+  out_.atol = is_atol_known ? limits_.atol : std::min(limits_.atol, limits_.rtol * out_.scale);
   const double allowed = own_error_factor * out_.own.worst;
-  // Without a scale, atol is known only now: then the largest difference must be as near as the reference's own.
-  const double worst = has_scale ? worst_violation_ : out_.worst_abs;
+  // Where atol is known only now, the largest difference must be as near as the reference's own.
+  const double worst = is_atol_known ? worst_violation_ : out_.worst_abs;
   const bool is_near = excess_ <= out_.atol || worst <= allowed;
   out_.is_norm_right = !has_scale || out_.norm <= std::max(limits_.norm, own_error_factor * out_.own.norm);
   out_.is_right = out_.specials == 0 && is_near && out_.is_norm_right;

@@ -26,6 +26,7 @@ struct leaf_figures {
   std::uint64_t elements = 0;
   std::uint64_t violations = 0;  ///< Elements beyond the tolerance of the dtype, special ones included.
   std::uint64_t specials = 0;    ///< NaN or infinity on one side only, or of another sign.
+  std::uint64_t endless = 0;     ///< Elements that the eager reference has as NaN or infinity.
   std::uint64_t worst_at = 0, first_at = 0, last_at = 0;  ///< Of the violations; row-major.
   std::string got, expected;     ///< At `worst_at`.
   std::vector<std::string> first_got, first_expected;

@@ -2,6 +2,7 @@
 #include "sandbox/judge/session.hpp"
 
 #include "sandbox/judge/mismatch_text.hpp"
+#include "sandbox/judge/trial_styles.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +10,6 @@
 namespace regatta::judge {
 
 namespace {
-
-constexpr const char* plain = "plain";
-constexpr const char* affine = "plain+affine";
 
 /// Inconsistent once is inconsistent; absent once is absent.
 void take_evidence(std::string& all, const std::string& one) {
@@ -32,8 +30,12 @@ public:
 
   void run() {
     exchange_.read_reference_hello(request_.hello_timeout, request_.is_reference_warm);
-    out_.reference = exchange_.reference_said().versions;
-    out_.mode = exchange_.reference_said().mode;
+    const auto& reference = exchange_.reference_said();
+    out_.reference = reference.versions;
+    out_.mode = reference.mode;
+    out_.problem_digest = reference.problem_sha256;
+    out_.tolerances = tolerances_for(request_, reference.tolerances);
+    exchange_.set_tolerances(out_.tolerances);
     if (!obeys_policy()) {
       return;
     }
@@ -43,9 +45,13 @@ public:
     out_.engine = request_.engine.empty() ? said.engine.empty() ? said.versions.device : said.engine : request_.engine;
     for (unsigned i = 0; i < request_.trials && out_.judgement == ending::correct; ++i) {
       trial_ = i + 1;
-      i % 2 == 0 || has_no_affine_ ? run_plain() : run_affine();
+      run_trial(style_of_trial(i));
+    }
+    if (out_.judgement == ending::correct && is_evidence_late_) {
+      take_evidence(out_.kernel_evidence, exchange_.ask_evidence());
     }
     check_evidence();
+    check_oracle();
   }
 
   judge_verdict& verdict() { return out_; }
@@ -91,8 +97,30 @@ private:
                     ": your own kernels must compute them.\n";
   }
 
+  /// Where doing nothing passes, too, being right proves nothing.
+  void check_oracle() {
+    if (out_.judgement != ending::correct || !request_.is_weak) {
+      return;
+    }
+    out_.mark("weak_oracle");
+    if (!request_.allows_weak) {
+      out_.judgement = ending::weak_oracle;
+      out_.reason = "right as far as can be told, but doing nothing passes for an answer to this problem, too";
+    }
+  }
+
   static exchange_rules rules_of(const judge_request& x) {
-    return {x.question_timeout, x.tolerances, x.stage != judged_stage::extract};
+    return {x.question_timeout, {}, x.stage != judged_stage::extract, x.most_kept};
+  }
+
+  void run_trial(trial_style style) {
+    if (style == trial_style::affine && !has_no_affine_) {
+      run_affine();
+    } else if (style == trial_style::scaled && !has_no_scaled_) {
+      run_scaled();
+    } else {
+      run_plain();
+    }
   }
 
   trial_result ask(const char* style, weights_from weights) {
@@ -100,7 +128,11 @@ private:
     auto figures = got.outputs.figures;
     out_.trials.push_back({got.asked, figures, got.reference_time, got.candidate_time, got.is_right(),
                            weights == weights_from::reference});
+    is_evidence_late_ = is_evidence_late_ || got.kernel_evidence == "later";
     take_evidence(out_.kernel_evidence, got.kernel_evidence);
+    if (got.is_drawn) {
+      out_.mark("inputs_drawn");
+    }
     if (!got.has_exact) {
       out_.mark("no_float64_reference");
     }
@@ -114,7 +146,7 @@ private:
   weights_from weights() const { return out_.is_transplanted ? weights_from::reference : weights_from::same_seed; }
 
   void run_plain() {
-    const auto first = ask(plain, weights());
+    const auto first = ask(style_name(trial_style::plain), weights());
     if (first.is_right()) {
       return;
     }
@@ -122,7 +154,7 @@ private:
       return set_mismatch(first, {});
     }
     const auto told = weights_text(first.candidate_parameters, first.reference_parameters);
-    const auto again = ask_with_weights(plain);
+    const auto again = ask_with_weights(style_name(trial_style::plain));
     if (!again) {
       return set_mismatch(first, told + "They could not be put in place: " + refusal_ + "\n");
     }
@@ -132,14 +164,14 @@ private:
   /// Of default values alone little is known: a normalisation without its affine parameters is right on them.
   void run_affine() {
     try {
-      const auto first = ask(affine, weights());
+      const auto first = ask(style_name(trial_style::affine), weights());
       if (first.is_right()) {
         return;
       }
       if (out_.is_transplanted) {
         return set_default_only(first);
       }
-      const auto again = ask_with_weights(affine);
+      const auto again = ask_with_weights(style_name(trial_style::affine));
       again && again->is_right() ? set_transplanted() : set_default_only(again ? *again : first);
     } catch (const session_end& end) {
       // The problem itself may not stand other values than its defaults; then there is nothing to compare with.
@@ -150,6 +182,28 @@ private:
       out_.mark("no_affine_trial");
       run_plain();
     }
+  }
+
+  /// Inputs of another size than the problem draws: unit variance hides a normalisation that is not done.
+  void run_scaled() {
+    try {
+      const auto got = ask(style_name(trial_style::scaled), weights());
+      if (got.is_right()) {
+        return;
+      }
+      if (got.outputs.figures.is_finite) {
+        return set_mismatch(got, "The inputs were the problem's, times a power of two below 1 (1/8 to 1/2): your code must "
+                                 "compute what the reference does for inputs of any size.\n");
+      }
+    } catch (const session_end& end) {
+      if (end.judgement != ending::problem_failed || !end.is_in_step) {
+        throw;
+      }
+    }
+    // What the problem itself cannot do with them is nobody's measure.
+    has_no_scaled_ = true;
+    out_.mark("no_scaled_trial");
+    run_plain();
   }
 
   /// Empty: the candidate has no place for them (refusal_ says why).
@@ -192,11 +246,22 @@ private:
   exchange exchange_;
   judge_verdict out_;
   unsigned trial_ = 0;
-  bool has_no_affine_ = false;
+  bool has_no_affine_ = false, has_no_scaled_ = false;
+  bool is_evidence_late_ = false;
   std::string refusal_;
 };
 
 }  // namespace
+
+tolerance_table tolerances_for(const judge_request& request, const std::vector<tolerance_wish>& of_problem) {
+  tolerance_table out;
+  for (const auto* wishes : {&of_problem, &request.tolerances}) {
+    for (const auto& each : *wishes) {
+      apply(each, out);
+    }
+  }
+  return tightened(out, request.tightened);
+}
 
 bool settle_reference(channel& reference, std::chrono::milliseconds patience) {
   if (reference.is_broken()) {
@@ -214,7 +279,7 @@ bool settle_reference(channel& reference, std::chrono::milliseconds patience) {
 judge_verdict judge_candidate(const judge_request& request, channel& reference, channel& candidate) {
   candidate_session session{request, reference, candidate};
   auto& out = session.verdict();
-  out.tolerances = request.tolerances;
+  out.tolerances = tolerances_for(request, {});
   try {
     session.run();
   } catch (const session_end& end) {

@@ -14,6 +14,9 @@ judge_verdict judge_candidate(const judge_request& request, channel& reference, 
 /// Before a race: is the reference repeatable, and does it tell right from cheap wrong answers?
 judge_verdict probe_problem(const judge_request& request, channel& reference);
 
+/// The judge's own, what the problem wants instead, what the request wants instead; then tightened.
+tolerance_table tolerances_for(const judge_request& request, const std::vector<tolerance_wish>& of_problem);
+
 /// After whatever came: the rest of an answer is read, so that the side can serve the next comparator. False: it cannot.
 bool settle_reference(channel& reference, std::chrono::milliseconds patience);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/side_codec.hpp"
 
+#include "sandbox/judge/tolerance_codec.hpp"
 #include "sandbox/judge/tree_codec.hpp"
 
 #include <algorithm>
@@ -14,6 +15,8 @@ constexpr std::size_t most_detail_bytes = 6000;
 constexpr std::size_t most_reason_bytes = 300;
 constexpr std::size_t most_parameters = most_tree_leaves;
 constexpr std::size_t most_findings = 64;
+/// A problem file may have 1 MiB.
+constexpr std::size_t most_recipe_bytes = std::size_t{1} << 20;
 /// Each leaf is at most 2^60, so sums that are checked leaf by leaf do not overflow.
 constexpr std::uint64_t most_changed_bytes = std::uint64_t{1} << 60;
 
@@ -116,6 +119,24 @@ std::vector<parameter_digest> read_digests(const json& x) {
   return out;
 }
 
+std::vector<std::string> read_input_digests(const json& x) {
+  std::vector<std::string> out;
+  const auto found = x.find("input_sha256");
+  if (found == x.end()) {
+    return out;
+  }
+  if (!found->is_array() || found->size() > most_tree_leaves) {
+    throw malformed{"input_sha256 is no list of at most " + std::to_string(most_tree_leaves)};
+  }
+  for (const auto& each : *found) {
+    if (!each.is_string()) {
+      throw malformed{"input_sha256 wants texts"};
+    }
+    out.push_back(plain_line(each.get<std::string>(), 64));
+  }
+  return out;
+}
+
 /// Eager's kinds and shapes; floating tensors as float64 or complex128. Or none, where eager is all there is.
 void check_exact(const tree_node& exact, const tree_node& eager) {
   if (exact.kind == node_kind::none) {
@@ -149,7 +170,7 @@ std::uint64_t changed_inputs::body_bytes() const {
 }
 
 std::uint64_t reference_answer::body_bytes() const {
-  return judge::body_bytes(inputs) + judge::body_bytes(outputs) + (exact ? judge::body_bytes(*exact) : 0) +
+  return (is_drawn ? 0 : judge::body_bytes(inputs)) + judge::body_bytes(outputs) + (exact ? judge::body_bytes(*exact) : 0) +
          inputs_after.body_bytes();
 }
 
@@ -178,6 +199,13 @@ reference_hello read_reference_hello(std::string_view head) {
   out.init_args = read_judgeable(member(x, "init_args"), "constructor arguments");
   out.inputs = read_judgeable(member(x, "inputs"), "inputs");
   out.is_random = x.contains("is_random") && x.at("is_random") == true;
+  if (const auto bytes = x.find("question_bytes"); bytes != x.end() && bytes->is_number_unsigned()) {
+    out.question_bytes = bytes->get<std::uint64_t>();
+  }
+  out.recipe = optional_text(x, "recipe", most_recipe_bytes);
+  if (const auto wishes = x.find("tolerances"); wishes != x.end()) {
+    out.tolerances = read_tolerance_wishes(*wishes);
+  }
   return out;
 }
 
@@ -216,9 +244,11 @@ std::optional<std::vector<policy_finding>> read_policy(std::string_view head) {
   return out;
 }
 
-reference_answer read_reference_answer(std::string_view head, std::uint64_t id) {
-  const auto x = open_head(head, side::reference, "answer", id);
+reference_answer read_reference_answer(std::string_view head, const question& asked) {
+  const auto x = open_head(head, side::reference, "answer", asked.id);
   reference_answer out;
+  out.is_drawn = asked.is_drawn;
+  out.input_digests = read_input_digests(x);
   out.inputs = read_judgeable(member(x, "inputs"), "inputs");
   out.outputs = read_judgeable(member(x, "outputs"), "outputs");
   if (const auto& exact = member(x, "exact"); !exact.is_null()) {
@@ -242,6 +272,11 @@ tree_node read_parameters_answer(std::string_view head, std::uint64_t id) {
 candidate_answer read_candidate_answer(std::string_view head, std::uint64_t id, const tree_node& inputs) {
   const auto x = open_head(head, side::candidate, "answer", id);
   candidate_answer out;
+  out.is_undrawn = x.contains("undrawn");
+  if (out.is_undrawn) {
+    return out;
+  }
+  out.input_digests = read_input_digests(x);
   out.outputs = read_tree(member(x, "outputs"));
   out.inputs_after = read_changed(member(x, "inputs_after"), leaves_of(inputs).size());
   out.parameters = read_digests(member(x, "parameters"));
@@ -263,6 +298,9 @@ std::string write_hello_question() {
 std::string write_reference_question(const question& x) {
   auto head = question_head("ask", x);
   head["input_seed"] = x.input_seed;
+  if (x.is_drawn) {
+    head["inputs"] = "drawn";
+  }
   return head.dump();
 }
 
@@ -270,14 +308,35 @@ std::string write_parameters_question(const question& x) {
   return question_head("parameters", x).dump();
 }
 
-std::string write_candidate_question(const question& x, const std::string& mode, const tree_node& init_args, const tree_node& inputs,
-                                     const tree_node* parameters) {
-  auto head = question_head("ask", x);
-  head["mode"] = mode;
-  head["init_args"] = write_tree(init_args);
-  head["inputs"] = write_tree(inputs);
-  head["parameters"] = parameters == nullptr ? json{} : write_tree(*parameters);
+std::string write_candidate_question(const candidate_question& x) {
+  auto head = question_head("ask", x.asked);
+  head["mode"] = x.mode;
+  head["init_args"] = write_tree(x.init_args);
+  head["inputs"] = write_tree(x.inputs);
+  head["parameters"] = x.has_kept_parameters ? json("kept") : x.parameters == nullptr ? json{} : write_tree(*x.parameters);
+  if (x.recipe != nullptr) {
+    head["draw"] = {{"recipe", *x.recipe}, {"input_seed", x.asked.input_seed}};
+  }
+  if (!x.wants_function) {
+    head["function"] = false;
+  }
   return head.dump();
+}
+
+std::string write_keep_question(std::uint64_t id, const tree_node& parameters) {
+  return json{{"op", "keep"}, {"id", id}, {"tree", write_tree(parameters)}}.dump();
+}
+
+void read_kept_answer(std::string_view head, std::uint64_t id) {
+  (void)open_head(head, side::candidate, "kept", id);
+}
+
+std::string write_evidence_question(std::uint64_t id) {
+  return json{{"op", "evidence"}, {"id", id}}.dump();
+}
+
+std::string read_evidence_answer(std::string_view head, std::uint64_t id) {
+  return short_text(open_head(head, side::candidate, "evidence", id), "kernel_evidence");
 }
 
 }  // namespace regatta::judge

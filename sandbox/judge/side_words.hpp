@@ -3,6 +3,7 @@
 /// What the two sides say (docs/judge.md). Tensors' bytes follow in the body.
 #pragma once
 
+#include "sandbox/judge/tolerance.hpp"
 #include "sandbox/judge/tree.hpp"
 
 #include <cstdint>
@@ -23,6 +24,9 @@ struct reference_hello {
   tree_node init_args;  ///< Its tensors are in the body.
   tree_node inputs;     ///< Shapes only.
   bool is_random = false;
+  std::uint64_t question_bytes = 0;  ///< Of inputs, outputs and parameters, as far as it knows. A hint, not a bound.
+  std::string recipe;                ///< The code that draws the inputs, without `Model`; empty: it cannot be had alone.
+  std::vector<tolerance_wish> tolerances;
 };
 
 /// Of the rules about what a candidate's code may do (sandbox/python/judge/policy.py).
@@ -56,10 +60,14 @@ struct reference_answer {
   std::optional<tree_node> exact;  ///< As outputs, or none-leaves where eager is all there is.
   changed_inputs inputs_after;
   std::vector<parameter_digest> parameters;
+  bool is_drawn = false;                   ///< The inputs' bytes are not there, these are:
+  std::vector<std::string> input_digests;  ///< SHA-256 of each tensor.
   std::uint64_t body_bytes() const;
 };
 
 struct candidate_answer {
+  bool is_undrawn = false;                 ///< It could not draw the inputs itself; nothing else is told.
+  std::vector<std::string> input_digests;  ///< Of what it drew.
   tree_node outputs;
   changed_inputs inputs_after;
   std::vector<parameter_digest> parameters;
@@ -73,6 +81,19 @@ struct question {
   std::uint64_t id = 0;
   std::uint64_t init_seed = 0, input_seed = 0;
   std::string style;
+  bool is_drawn = false;  ///< Both sides draw the inputs: they are too large to be sent.
+};
+
+/// To the candidate.
+struct candidate_question {
+  const question& asked;
+  const std::string& mode;
+  const tree_node& init_args;
+  const tree_node& inputs;
+  const tree_node* parameters = nullptr;  ///< Null: its own.
+  bool has_kept_parameters = false;       ///< They were sent before.
+  const std::string* recipe = nullptr;    ///< If it is to draw the inputs.
+  bool wants_function = true;
 };
 
 /// Same weights, whatever they are called and in whichever order: names and order are the candidate's own.

@@ -6,6 +6,8 @@
 #include "sandbox/judge/element_type.hpp"
 
 #include <array>
+#include <cstdint>
+#include <optional>
 
 namespace regatta::judge {
 
@@ -13,6 +15,7 @@ struct tolerance {
   double atol = 0;
   double rtol = 0;
   double norm = 0;  ///< Of ‖out - ref‖ / ‖ref‖.
+  bool is_relative = false;  ///< atol is at most rtol times the root mean square of ref, whatever that is.
   bool operator==(const tolerance&) const = default;
 };
 
@@ -41,6 +44,39 @@ struct tolerance_table {
   const tolerance& of(element_type x) const { return groups.at(static_cast<std::size_t>(group_of(x))); }
 };
 
+/// Stricter rules for a problem to which idleness passes for an answer under the usual ones; each includes those before.
+enum class strictness : std::uint8_t {
+  usual,
+  scale,  ///< atol counts relative to the output's scale.
+  tenth,  ///< … and all limits are a tenth. Not where the eager reference itself could miss them.
+};
+inline constexpr double tenth_factor = 0.1;
+
+constexpr tolerance tightened(tolerance x, strictness by) {
+  const double factor = by == strictness::tenth ? tenth_factor : 1;
+  return {x.atol * factor, x.rtol * factor, x.norm * factor, x.is_relative || by != strictness::usual};
+}
+
+constexpr tolerance_table tightened(tolerance_table x, strictness by) {
+  for (auto& one : x.groups) {
+    one = tightened(one, by);
+  }
+  return x;
+}
+
+/// What a problem or a configuration wants instead: null is the judge's own.
+struct tolerance_wish {
+  tolerance_group group = tolerance_group::float32;
+  std::optional<double> atol, rtol, norm;
+};
+
+constexpr void apply(const tolerance_wish& x, tolerance_table& to) {
+  auto& one = to.groups.at(static_cast<std::size_t>(x.group));
+  one.atol = x.atol.value_or(one.atol);
+  one.rtol = x.rtol.value_or(one.rtol);
+  one.norm = x.norm.value_or(one.norm);
+}
+
 /// Below this root mean square of the reference, the norm says nothing and atol shrinks to rtol times it.
 inline constexpr double least_scale = 1e-6;
 /// A candidate may be as far from float64 as so many times the eager reference.
@@ -48,6 +84,8 @@ inline constexpr double own_error_factor = 3;
 
 }  // namespace regatta::judge
 
+REGATTA_ENUM_NAMES(regatta::judge::strictness, 3, {regatta::judge::strictness::usual, "usual"},
+                   {regatta::judge::strictness::scale, "scale"}, {regatta::judge::strictness::tenth, "tenth"});
 REGATTA_ENUM_NAMES(regatta::judge::tolerance_group, 5, {regatta::judge::tolerance_group::float64, "float64"},
                    {regatta::judge::tolerance_group::float32, "float32"},
                    {regatta::judge::tolerance_group::float16, "float16"},

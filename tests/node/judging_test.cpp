@@ -25,7 +25,7 @@ sandbox::run_result comparator(const std::string& verdict) {
 }
 
 std::string text_of_verdict(const std::string& judgement) {
-  return R"({"judge_version":1,"judgement":")" + judgement + R"(","reason":"why","feedback":"for the model","trials":[]})";
+  return R"({"judge_version":2,"judgement":")" + judgement + R"(","reason":"why","feedback":"for the model","trials":[]})";
 }
 
 judged_end judged(const std::string& word, outcome candidate, outcome reference = outcome::cancelled) {
@@ -74,9 +74,9 @@ BOOST_AUTO_TEST_CASE(the_problem_is_to_blame_for_its_own_side) {
 BOOST_AUTO_TEST_CASE(a_judge_that_fails_is_no_verdict) {
   const auto side = ended(outcome::exited);
   const auto reference = ended(outcome::cancelled);
-  const std::string bad[] = {"", "{", "[]", "{}", R"({"judge_version":1})", R"({"judge_version":2,"judgement":"correct"})",
-                             R"({"judge_version":"1","judgement":"correct"})", text_of_verdict("not_judged"), text_of_verdict("right"),
-                             R"({"judge_version":1,"judgement":7})"};
+  const std::string bad[] = {"", "{", "[]", "{}", R"({"judge_version":2})", R"({"judge_version":999,"judgement":"correct"})",
+                             R"({"judge_version":"2","judgement":"correct"})", text_of_verdict("not_judged"), text_of_verdict("right"),
+                             R"({"judge_version":2,"judgement":7})"};
   for (const auto& text : bad) {
     const auto end = judge_ends(comparator(text), reference, &side);
     BOOST_TEST(end.run.outcome == outcome::sandbox_failed, text);

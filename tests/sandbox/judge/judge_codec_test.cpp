@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/judge_words.hpp"
+#include "sandbox/judge/session.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
@@ -31,18 +32,25 @@ BOOST_AUTO_TEST_CASE(a_request_is_read_with_its_defaults) {
   BOOST_TEST(got.trials == 4U);
   BOOST_TEST(got.question_timeout.count() == 7);
   BOOST_TEST(got.hello_timeout.count() == 7);
-  BOOST_TEST((got.tolerances.of(element_type::float32) == tolerance{1e-4, 1e-4, 1e-3}));
+  BOOST_TEST((tolerances_for(got, {}).of(element_type::float32) == tolerance{1e-4, 1e-4, 1e-3}));
+  BOOST_TEST((got.tightened == strictness::usual));
 }
 
 BOOST_AUTO_TEST_CASE(a_request_says_what_differs) {
   const auto got = read_request(R"({"request_version":1,"kind":"judge","stage":"extract","trials":2,"body_limit":5,
     "hello_timeout_ms":9,"tolerances":{"bfloat16":{"norm":0.5}},"allow_tf32":true,"reference_is_warm":true,
-    "needs_affine":true,"engine":"cuda-sm_90"})");
+    "needs_affine":true,"engine":"cuda-sm_90","tightened":["scale","tenth"],"is_weak":true,"allow_weak":true})");
   BOOST_TEST((got.stage == judged_stage::extract));
   BOOST_TEST(got.trials == 2U);
   BOOST_TEST(got.body_limit == 5U);
   BOOST_TEST(got.hello_timeout.count() == 9);
-  BOOST_TEST((got.tolerances.of(element_type::bfloat16) == tolerance{1e-2, 1e-2, 0.5}));
+  const auto limits = tolerances_for(got, {{tolerance_group::bfloat16, 0.3, 0.2, 0.1}}).of(element_type::bfloat16);
+  // The request's word before the problem's, the problem's before our own; then a tenth.
+  BOOST_TEST(limits.atol == 0.03, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(limits.norm == 0.05, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(limits.is_relative);
+  BOOST_TEST(got.is_weak);
+  BOOST_TEST(got.allows_weak);
   BOOST_TEST(got.allows_tf32);
   BOOST_TEST(got.is_reference_warm);
   BOOST_TEST(got.needs_affine);
@@ -60,7 +68,10 @@ BOOST_AUTO_TEST_CASE(a_request_that_is_none_is_refused_by_name) {
       {R"({"request_version":1,"kind":"judge","trials":0})", "trials"},
       {R"({"request_version":1,"kind":"judge","body_limit":-1})", "body_limit"},
       {R"({"request_version":1,"kind":"judge","allow_tf32":1})", "allow_tf32"},
-      {R"({"request_version":1,"kind":"judge","tolerances":{"float31":{}}})", "tolerances"},
+      {R"({"request_version":1,"kind":"judge","tolerances":{"float31":{}}})", "got \"float31\", allowed: objects for float64, float32"},
+      {R"({"request_version":1,"kind":"judge","tolerances":{"float32":{"atoll":1}}})", "got \"atoll\", allowed: atol, rtol, norm"},
+      {R"({"request_version":1,"kind":"judge","tolerances":{"float32":{"norm":1.5}}})", "float32.norm: got 1.5, allowed: a number from 0 to 1"},
+      {R"({"request_version":1,"kind":"judge","tightened":["much"]})", "usual, scale, tenth"},
       {R"({"request_version":1,"kind":"judge","tolerances":{"float32":{"atol":-1}}})", "atol"},
       {R"({"request_version":1,"kind":"judge","tolerances":{"float32":{"rtol":"1"}}})", "rtol"},
   };

@@ -24,9 +24,8 @@ std::function<message(const message&)> problem_of(forward function) {
   };
 }
 
-judge_verdict probed(const std::function<message(const message&)>& reference) {
+judge_verdict probed(const std::function<message(const message&)>& reference, judge_request request = {}) {
   scripted_side script{says(reference_hello_message(), reference)};
-  judge_request request;
   request.kind = request_kind::probe;
   request.body_limit = 1 << 20;
   auto from = script.open(side::reference, request.body_limit);
@@ -97,6 +96,60 @@ BOOST_AUTO_TEST_CASE(small_values_are_no_reason_to_pass) {
     return x;
   }));
   BOOST_TEST(to_string(got.judgement) == "correct", got.reason);
+}
+
+BOOST_AUTO_TEST_CASE(what_can_be_told_apart_by_stricter_rules_is) {
+  const auto problem = [](double spread, double size) {
+    return problem_of([=](std::vector<float> x, const toy_weights&) {
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<float>(size * (x[i] > 0 ? 1 + spread : 1 - spread));
+      }
+      return x;
+    });
+  };
+  // Half a thousandth away from its mean: within the usual 1e-4 + 1e-4 of 1e-2, not within 1e-4 of the scale.
+  const auto scaled = probed(problem(5e-4, 1e-2));
+  BOOST_TEST(to_string(scaled.judgement) == "correct", scaled.reason);
+  BOOST_TEST((scaled.tightened == strictness::scale));
+  BOOST_TEST(scaled.tolerances.of(element_type::float32).is_relative);
+  const auto tenth = probed(problem(5e-5, 1));
+  BOOST_TEST(to_string(tenth.judgement) == "correct", tenth.reason);
+  BOOST_TEST((tenth.tightened == strictness::tenth));
+  const auto none = probed(problem(1e-6, 1));
+  BOOST_TEST(to_string(none.judgement) == "weak_oracle");
+}
+
+BOOST_AUTO_TEST_CASE(a_tenth_of_the_limits_wants_a_reference_that_is_that_precise) {
+  const auto eager_of = [](const message& question) {
+    std::vector<float> out(toy_rows * toy_columns);
+    const auto x = toy_inputs(question.head.at("input_seed").get<std::uint64_t>());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = x[i] > 0 ? 1 + 5e-5F : 1 - 5e-5F;
+    }
+    return out;
+  };
+  const auto without = probed([&](const message& x) { return reference_answer_message(x, eager_of(x), {}); });
+  BOOST_TEST(to_string(without.judgement) == "weak_oracle");
+  const auto rough = probed([&](const message& x) {
+    const auto eager = eager_of(x);
+    std::vector<double> exact(eager.begin(), eager.end());
+    std::for_each(exact.begin(), exact.end(), [](double& y) { y += 4e-5; });
+    return reference_answer_message(x, eager, exact);
+  });
+  BOOST_TEST(to_string(rough.judgement) == "weak_oracle");
+}
+
+BOOST_AUTO_TEST_CASE(a_large_answer_is_probed_by_a_sample) {
+  judge_request small;
+  small.most_probed = 1;  // every piece but the first of each tensor is left out
+  const auto fine = probed(problem_of([](std::vector<float> x, const toy_weights& weights) {
+    std::for_each(x.begin(), x.end(), [](float& y) { y = y * y - 2 * y; });
+    return toy_forward(x, weights);
+  }), small);
+  BOOST_TEST(to_string(fine.judgement) == "correct", fine.reason);
+  BOOST_TEST(joined(fine.marks) == "probed_by_sample");
+  const auto weak = probed(problem_of([](auto x, const auto&) { return std::vector<float>(x.size(), 0); }), small);
+  BOOST_TEST(joined(weak.weak) == "zeros constant other_seed");
 }
 
 BOOST_AUTO_TEST_CASE(a_problem_that_does_not_repeat_itself_cannot_be_judged) {

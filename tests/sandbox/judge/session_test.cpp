@@ -115,7 +115,8 @@ BOOST_AUTO_TEST_CASE(weights_without_a_place_are_a_mismatch_that_names_them) {
 
 BOOST_AUTO_TEST_CASE(a_problem_that_only_stands_its_defaults_is_judged_by_them) {
   const auto reference = [](const message& x) {
-    return x.head.at("style") == "plain" ? toy_reference(x) : failed_message(x, "problem_failed", "assert");
+    return x.head.at("style") == "plain" || x.head.at("style") == "scaled" ? toy_reference(x)
+                                                                           : failed_message(x, "problem_failed", "assert");
   };
   const auto got = judged(says(reference_hello_message(), reference), says(candidate_hello_message(), toy_candidate));
   check_ends(got, ending::correct, "");
@@ -196,8 +197,62 @@ BOOST_AUTO_TEST_CASE(evidence_once_missing_is_missing) {
 
 BOOST_AUTO_TEST_CASE(tolerances_can_be_set) {
   auto loose = request_of();
-  loose.tolerances.groups[static_cast<std::size_t>(tolerance_group::float32)] = {2, 0, 10};
+  loose.tolerances = {{tolerance_group::float32, 2, 0, 10}};
   check_ends(judged(with_outputs([](auto& x) { x[0] += 1; }), loose), ending::correct, "");
+}
+
+BOOST_AUTO_TEST_CASE(the_problems_own_tolerances_count_unless_the_request_says_otherwise) {
+  auto hello = reference_hello_message();
+  hello.head["tolerances"] = {{"float32", {{"atol", 1}, {"rtol", 1}, {"norm", 1}}}};
+  const auto off = with_outputs([](auto& x) { x[0] += 0.5F; });
+  const auto reference = says(hello, toy_reference);
+  check_ends(judged(reference, says(candidate_hello_message(), off)), ending::correct, "");
+  auto strict = request_of();
+  strict.tolerances = {{tolerance_group::float32, 1e-4, 1e-4, 1e-3}};
+  check_ends(judged(reference, says(candidate_hello_message(), off), strict), ending::mismatch, "");
+  hello.head["tolerances"] = {{"float32", {{"atol", -1}}}};
+  check_ends(judged(says(hello, toy_reference), says(candidate_hello_message(), off)), ending::problem_failed,
+             "float32.atol: got -1, allowed: a number from 0 to 1");
+}
+
+BOOST_AUTO_TEST_CASE(one_trial_has_inputs_of_another_size) {
+  // Right as long as the inputs are as the problem draws them.
+  const answering assumes = [](const message& question) {
+    auto out = toy_forward(asked_inputs_of(question), asked_weights_of(question));
+    if (question.head.at("style") == "scaled") {
+      out[0] += 1;
+    }
+    return candidate_answer_message(question, out, asked_weights_of(question));
+  };
+  const auto got = judged(assumes);
+  check_ends(got, ending::mismatch, "");
+  BOOST_TEST(has(got.feedback, "trial 3 of 4"), got.feedback);
+  BOOST_TEST(has(got.feedback, "inputs of any size"), got.feedback);
+  // Where the problem itself fails or overflows, nobody is asked for more.
+  const answering fails = [](const message& x) {
+    return x.head.at("style") == "scaled" ? failed_message(x, "problem_failed", "domain") : toy_reference(x);
+  };
+  const answering overflows = [](const message& x) {
+    return x.head.at("style") == "scaled"
+               ? reference_answer_message(x, std::vector<float>(30, std::numeric_limits<float>::infinity()), {})
+               : toy_reference(x);
+  };
+  for (const auto& reference : {fails, overflows}) {
+    const auto spared = judged(says(reference_hello_message(), reference), says(candidate_hello_message(), assumes));
+    check_ends(spared, ending::correct, "");
+    BOOST_TEST(has_mark(spared, "no_scaled_trial"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_correct_by_a_weak_oracle) {
+  auto request = request_of();
+  request.is_weak = true;
+  check_ends(judged(toy_candidate, request), ending::weak_oracle, "right as far as can be told");
+  check_ends(judged(with_outputs([](auto& x) { x[0] += 1; }), request), ending::mismatch, "");
+  request.allows_weak = true;
+  const auto got = judged(toy_candidate, request);
+  check_ends(got, ending::correct, "");
+  BOOST_TEST(has_mark(got, "weak_oracle"));
 }
 
 BOOST_AUTO_TEST_CASE(float64_counts_where_the_reference_has_it) {
