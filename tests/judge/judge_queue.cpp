@@ -69,7 +69,7 @@ public:
       what.accept = accept_rule::verified;
       what.limits = limits_of(line);
       what.judging = terms_of(line);
-      launcher_->start(what, nullptr, done);
+      launcher_->start(what, {}, done);  // No device: a CPU slot.
     }
     return told.get();
   }

@@ -8,7 +8,7 @@ import unittest
 
 NODE = "triton in a node"  # the tests only ask: judge_queue has the interpreter
 CASES = {"trees": "torch", "reference": "torch", "honest": "torch", "triton": "triton", "hostile": "torch", "rules": "", "timing": "torch",
-         "whole": NODE, "exploit": NODE, "field": NODE, "oracles": NODE}
+         "whole": NODE, "exploit": NODE, "field": NODE}
 
 
 def import_in_vain(python, name):
