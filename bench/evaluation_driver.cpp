@@ -27,7 +27,7 @@ std::string text_of(const char* path) {
 void evaluate(candidate_launcher& launcher, const regatta::run& what) {
   const auto began = std::chrono::steady_clock::now();
   std::promise<judged_end> answer;
-  launcher.start(what, nullptr, [&](judged_end end) { answer.set_value(std::move(end)); });
+  launcher.start(what, {}, [&](judged_end end) { answer.set_value(std::move(end)); });
   const auto end = answer.get_future().get();
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   std::printf("{\"ms\":%.2f,\"launch_ms\":%.2f,\"cpu_ms\":%.2f,\"is_warm\":%s,\"outcome\":\"%s\",\"judgement\":\"%s\",\"claim\":\"%s\"}\n",

@@ -35,7 +35,7 @@ caf::expected<judged_end> judge_once(const race_setup& setup, regatta::run what,
   auto answer = std::make_shared<std::promise<judged_end>>();
   auto told = answer->get_future();
   const auto* device = config.gpus.empty() ? nullptr : &config.gpus.front();
-  const auto handle = launcher->start(what, device, [answer](judged_end end) { answer->set_value(std::move(end)); });
+  const auto handle = launcher->start(what, {device}, [answer](judged_end end) { answer->set_value(std::move(end)); });
   signals.on_first([&launcher, handle](int) { launcher->cancel(handle); });
   auto end = told.get();
   signals.on_first({});

@@ -16,6 +16,13 @@ namespace regatta {
 
 struct gpu;
 
+/// Where a run is to be.
+struct placement {
+  const gpu* device = nullptr;  ///< The leased GPU; null: a CPU slot.
+  /// Nobody else has a slot of that device, and nothing of ours may wait on it either.
+  bool is_alone = false;
+};
+
 /// The end of a run: what the sandbox saw, and what the judge found if it had a part in it.
 struct judged_end {
   judged_end() = default;
@@ -37,8 +44,8 @@ public:
   virtual ~candidate_launcher() = default;
 
   /// Never blocks. `done` is called once, on any thread, when the whole tree is gone; also if nothing could be
-  /// started. `device` is the leased GPU, null on a CPU slot.
-  virtual handle start(const run& what, const gpu* device, std::function<void(judged_end)> done) = 0;
+  /// started. `where` need not live longer than the call.
+  virtual handle start(const run& what, const placement& where, std::function<void(judged_end)> done) = 0;
 
   /// Returns once the kill order is given; `done` still follows. Nothing happens if the run has ended.
   virtual void cancel(handle run) = 0;

@@ -66,6 +66,9 @@ void set_outcome(evaluation& out, const run_entry& entry, const sandbox::run_res
   out.outcome = result.outcome;
   out.claim = result.outcome == outcome::exited ? result.claim : claim::none;
   out.reason = one_line(result.reason);
+  if (!entry.first_end.empty()) {
+    out.reason += " (alone on the GPU, after " + entry.first_end + " beside others)";
+  }
   const auto host_failure = device == nullptr ? "" : gpu_host_failure(result);
   if (!host_failure.empty()) {
     out.outcome = outcome::sandbox_failed;
@@ -111,6 +114,23 @@ std::string gpu_host_failure(const sandbox::run_result& result) {
   const auto sign =
       std::ranges::find_if(signs, [&](std::string_view x) { return result.stderr_kept.find(x) != std::string::npos; });
   return sign == signs.end() ? std::string{} : "the host's CUDA driver failed: \"" + std::string{*sign} + "\"";
+}
+
+std::string doubt_beside_others(const judged_end& end) {
+  // torch's OutOfMemoryError, the driver's own error, Triton's and cuBLAS's.
+  constexpr std::array<std::string_view, 4> signs = {"CUDA out of memory", "CUDA error: out of memory",
+                                                     "CUDA_ERROR_OUT_OF_MEMORY", "CUBLAS_STATUS_ALLOC_FAILED"};
+  const auto& result = end.run;
+  if (result.outcome == outcome::timed_out || result.outcome == outcome::out_of_memory) {
+    return to_string(result.outcome);
+  }
+  const bool has_failed = result.outcome == outcome::exited_nonzero || end.judgement == judgement::raised ||
+                          end.judgement == judgement::problem_failed || end.judgement == judgement::too_large;
+  const auto says = [&](std::string_view sign) {
+    return result.stderr_kept.find(sign) != std::string::npos || end.feedback.find(sign) != std::string::npos ||
+           result.reason.find(sign) != std::string::npos;
+  };
+  return has_failed && std::ranges::any_of(signs, says) ? "out of GPU memory" : "";
 }
 
 evaluation make_evaluation(const run_entry& entry, const judged_end& end, const evaluator_config& config,

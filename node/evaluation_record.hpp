@@ -25,6 +25,9 @@ bool imports_triton(std::string_view code);
 /// torch's messages: the driver could not be reached through the device nodes that the run was given.
 std::string gpu_host_failure(const sandbox::run_result& result);
 
+/// What of this end may be the doing of other runs on the same GPU: they took its time or its memory. Empty if nothing is.
+std::string doubt_beside_others(const judged_end& end);
+
 /// `device` is null for a run on a CPU slot.
 evaluation make_evaluation(const run_entry& entry, const judged_end& end, const evaluator_config& config,
                            const gpu* device, run_entry::time_point now);

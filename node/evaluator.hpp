@@ -38,6 +38,7 @@ struct evaluator_config {
   std::map<std::string, std::string> host_environment;
   std::vector<gpu> gpus;
   std::uint32_t cpu_slots = 1;
+  std::uint32_t gpu_slots = 1;  ///< Runs that share one GPU. Timing never does.
 };
 
 evaluator_actor spawn_evaluator(caf::actor_system& system, evaluator_config config);

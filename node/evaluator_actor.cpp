@@ -52,7 +52,7 @@ public:
 
   const gpu* device_of(const run_entry& entry) const {
     const bool has_gpu = entry.held && entry.held->kind == slot_kind::gpu;
-    return has_gpu ? &config.gpus[entry.held->index] : nullptr;
+    return has_gpu ? &config.gpus[entry.held->device] : nullptr;
   }
   void kill(run_number number) {
     if (const auto at = handles.find(number); at != handles.end()) {
@@ -97,7 +97,8 @@ void start_runs(self_pointer self) {
   auto& state = self->state;
   for (const auto number : state.book->place(self->clock().now())) {
     const auto& entry = *state.book->find(number);
-    state.handles[number] = state.launcher->start(entry.what, state.device_of(entry), tell_when_gone(self, number));
+    const placement where{state.device_of(entry), entry.held->is_exclusive};
+    state.handles[number] = state.launcher->start(entry.what, where, tell_when_gone(self, number));
     self->send(state.config.sink, run_progress{entry.what.race, entry.what.worker, entry.what.round, entry.what.attempt,
                                                true, 0, entry.held->slot});
   }
@@ -134,6 +135,11 @@ runs_signalled on_cancel(self_pointer self, const cancel_runs& msg) {
 void on_tree_gone(self_pointer self, const tree_gone& msg) {
   auto& state = self->state;
   state.handles.erase(msg.run);
+  const auto neighbours_fault = doubt_beside_others(msg.result);
+  if (!neighbours_fault.empty() && state.book->repeat_alone(msg.run, neighbours_fault, self->clock().now())) {
+    start_runs(self);
+    return;
+  }
   const auto entry = state.book->finish(msg.run);
   if (entry && entry->stop != stop_cause::superseded) {
     const auto* device = state.device_of(*entry);
@@ -162,7 +168,8 @@ inner_actor::behavior_type evaluator(self_pointer self, evaluator_config config,
   state.launcher = std::move(launcher);
   state.timing = timing;
   state.book.emplace(run_book_config{state.config.node, state.config.cpu_slots,
-                                     static_cast<std::uint32_t>(state.config.gpus.size()), timing.lease_grace});
+                                     static_cast<std::uint32_t>(state.config.gpus.size()), state.config.gpu_slots,
+                                     timing.lease_grace});
   self->monitor(state.config.sink);
   self->set_down_handler([=](const caf::down_msg&) { self->quit(); });
   return {

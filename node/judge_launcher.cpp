@@ -51,8 +51,8 @@ struct judge_launcher::core : std::enable_shared_from_this<core> {
         python{std::move(interpreter)},
         host_environment{std::move(environment)} {}
 
-  void self_test(const std::shared_ptr<job>& mine, const run& what, const gpu* device, callback done);
-  void judge(const std::shared_ptr<job>& mine, const run& what, const gpu* device, callback done);
+  void self_test(const std::shared_ptr<job>& mine, const run& what, const placement& where, callback done);
+  void judge(const std::shared_ptr<job>& mine, const run& what, const placement& where, callback done);
 
   const std::weak_ptr<candidate_launcher> self_tests;  ///< It owns the runner, too.
   sandbox::runner& runner;
@@ -64,7 +64,7 @@ struct judge_launcher::core : std::enable_shared_from_this<core> {
   std::map<handle, std::shared_ptr<job>> jobs;
 };
 
-void judge_launcher::core::self_test(const std::shared_ptr<job>& mine, const run& what, const gpu* device,
+void judge_launcher::core::self_test(const std::shared_ptr<job>& mine, const run& what, const placement& where,
                                      callback done) {
   const auto tests = self_tests.lock();
   if (!tests) {
@@ -73,26 +73,28 @@ void judge_launcher::core::self_test(const std::shared_ptr<job>& mine, const run
   }
   callback next = done;
   if (what.accept == accept_rule::both) {
-    auto held = device == nullptr ? std::nullopt : std::optional{*device};
-    next = [self = shared_from_this(), mine, what, held = std::move(held), done](judged_end tested) {
+    auto held = where.device == nullptr ? std::nullopt : std::optional{*where.device};
+    next = [self = shared_from_this(), mine, what, held = std::move(held), is_alone = where.is_alone,
+            done](judged_end tested) {
       if (tested.run.claim == claim::none) {
         done(std::move(tested));
         return;
       }
-      self->judge(mine, what, held ? &*held : nullptr,
+      self->judge(mine, what, {held ? &*held : nullptr, is_alone},
                   [tested, done](judged_end judged) { done(with_self_test(std::move(judged), tested)); });
     };
   }
   const std::lock_guard lock{mine->mutex};
-  mine->self_test = tests->start(what, device, std::move(next));
+  mine->self_test = tests->start(what, where, std::move(next));
 }
 
-void judge_launcher::core::judge(const std::shared_ptr<job>& mine, const run& what, const gpu* device, callback done) {
+void judge_launcher::core::judge(const std::shared_ptr<job>& mine, const run& what, const placement& where,
+                                 callback done) {
   judge_question question;
   question.stage = what.stage;
   question.terms = what.judging;
-  auto specs = kit.problem.empty() ? make_judge_specs(kit, {device, python, host_environment, what.limits}, question,
-                                                      what.problem, what.code)
+  const judge_place place{where.device, python, host_environment, what.limits, where.is_alone};
+  auto specs = kit.problem.empty() ? make_judge_specs(kit, place, question, what.problem, what.code)
                                    : judge_specs{{}, {}, {}, "no judge: " + kit.problem};
   std::unique_lock lock{mine->mutex};
   if (!specs.failure.empty() || mine->is_cancelled) {
@@ -112,7 +114,7 @@ judge_launcher::judge_launcher(std::shared_ptr<candidate_launcher> self_tests, s
       self_tests_{std::move(self_tests)},
       core_{std::make_shared<core>(self_tests_, *runner_, std::move(python), std::move(host_environment))} {}
 
-candidate_launcher::handle judge_launcher::start(const run& what, const gpu* device, callback done) {
+candidate_launcher::handle judge_launcher::start(const run& what, const placement& where, callback done) {
   auto mine = std::make_shared<job>();
   handle number = 0;
   {
@@ -128,9 +130,9 @@ candidate_launcher::handle judge_launcher::start(const run& what, const gpu* dev
     done(std::move(end));
   };
   if (what.accept == accept_rule::verified) {
-    core_->judge(mine, what, device, std::move(finish));
+    core_->judge(mine, what, where, std::move(finish));
   } else {
-    core_->self_test(mine, what, device, std::move(finish));
+    core_->self_test(mine, what, where, std::move(finish));
   }
   return number;
 }

@@ -58,6 +58,7 @@ sandbox::run_spec side_spec(const judge_kit& kit, const judge_place& place, std:
   spec.readable = place.python.readable;
   spec.devices = place.device == nullptr ? std::vector<std::string>{} : place.device->device_nodes;
   spec.limits = place.limits;
+  spec.is_alone = place.is_alone;
   return spec;
 }
 

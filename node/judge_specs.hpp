@@ -37,6 +37,7 @@ struct judge_place {
   sandbox::interpreter python;
   std::map<std::string, std::string> host_environment;
   run_limits limits;  ///< Of the candidate; the other two get theirs from it.
+  bool is_alone = false;  ///< `placement::is_alone`.
 };
 
 /// The comparator, both sides together, and their pipes; a probe has no candidate.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/run_book.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace regatta {
@@ -17,7 +18,8 @@ run_progress progress_of(const run_entry& x, std::uint32_t ahead) {
 
 }  // namespace
 
-run_book::run_book(const run_book_config& config) : config_{config}, leases_{config.cpu_slots, config.gpu_slots} {}
+run_book::run_book(const run_book_config& config)
+    : config_{config}, leases_{config.cpu_slots, config.gpus, config.slots_per_gpu} {}
 
 caf::expected<run_book::admission> run_book::admit(run what, time_point now) {
   if (cancelled_.contains(what.race)) {
@@ -39,7 +41,7 @@ caf::expected<run_book::admission> run_book::admit(run what, time_point now) {
   const auto number = ++last_;
   current_[key] = number;
   queue(*kind).push(what.race, number);
-  entries_.emplace(number, run_entry{number, std::move(what), *kind, now, {}, {}, stop_cause::none});
+  entries_.emplace(number, run_entry{number, std::move(what), *kind, now, {}, {}, stop_cause::none, {}});
   return result;
 }
 
@@ -47,7 +49,7 @@ std::optional<run_number> run_book::supersede(run_number old) {
   auto& entry = entries_.at(old);
   current_.erase(key_of(entry.what));
   if (!entry.held) {
-    queue(entry.kind).erase(old);
+    leave_queue(entry);
     entries_.erase(old);
     return std::nullopt;
   }
@@ -55,18 +57,29 @@ std::optional<run_number> run_book::supersede(run_number old) {
   return old;
 }
 
+bool run_book::start(run_entry& entry, time_point now) {
+  const auto how = entry.what.is_timing || !entry.first_end.empty() ? sharing::exclusive : sharing::shared;
+  entry.held = leases_.acquire(entry.kind, entry.number, now + entry.what.limits.wall + config_.lease_grace, how);
+  entry.started_at = now;
+  return entry.held.has_value();
+}
+
 std::vector<run_number> run_book::place(time_point now) {
   std::vector<run_number> started;
+  std::erase_if(claimants_, [&](run_number each) {
+    const bool has_place = start(entries_.at(each), now);
+    if (has_place) {
+      started.push_back(each);
+    }
+    return has_place;
+  });
   for (const auto kind : {slot_kind::gpu, slot_kind::cpu}) {
     while (leases_.has_free(kind)) {
       const auto next = queue(kind).pop();
       if (!next) {
         break;
       }
-      auto& entry = entries_.at(*next);
-      entry.started_at = now;
-      entry.held = leases_.acquire(kind, *next, now + entry.what.limits.wall + config_.lease_grace);
-      started.push_back(*next);
+      (start(entries_.at(*next), now) ? started : claimants_).push_back(*next);
     }
   }
   return started;
@@ -113,10 +126,30 @@ std::optional<run_entry> run_book::finish(run_number run) {
     return std::nullopt;
   }
   auto entry = at->second;
-  leases_.release(run);
-  queue(entry.kind).erase(run);
+  leave_queue(entry);
   forget(run);
   return entry;
+}
+
+void run_book::leave_queue(const run_entry& entry) {
+  leases_.release(entry.number);
+  queue(entry.kind).erase(entry.number);
+  std::erase(claimants_, entry.number);
+}
+
+bool run_book::repeat_alone(run_number run, const std::string& how, time_point now) {
+  const auto at = entries_.find(run);
+  if (at == entries_.end() || !leases_.had_company(run) || at->second.stop != stop_cause::none ||
+      at->second.kind != slot_kind::gpu) {
+    return false;
+  }
+  auto& entry = at->second;
+  leases_.release(run);
+  entry.held.reset();
+  entry.first_end = how.empty() ? "failed" : how;
+  entry.queued_at = now;
+  queue(entry.kind).push(entry.what.race, run);
+  return true;
 }
 
 std::vector<run_progress> run_book::progress() const {
@@ -125,6 +158,9 @@ std::vector<run_progress> run_book::progress() const {
     if (entry.held && entry.stop != stop_cause::superseded) {
       result.push_back(progress_of(entry, 0));
     }
+  }
+  for (const auto number : claimants_) {
+    result.push_back(progress_of(entries_.at(number), 0));
   }
   for (const auto& waiting : queues_) {
     for (const auto& [number, ahead] : waiting.positions()) {

@@ -5,6 +5,8 @@
 ///   admit -> waiting --place--> running --finish--> gone
 ///              |                   |
 ///              +--cancel--> gone   +--cancel, expire, superseded--> to be killed, still running until `finish`
+///
+/// A run that is timed, or that is repeated since its neighbours on a GPU may have been to blame, has its device to itself.
 #pragma once
 
 #include "messages/error.hpp"
@@ -21,6 +23,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -45,6 +48,7 @@ struct run_entry {
   time_point started_at;      ///< Only with a lease.
   std::optional<lease> held;  ///< Empty while it waits.
   stop_cause stop = stop_cause::none;
+  std::string first_end;  ///< How it ended beside others, if this is its repetition alone.
 };
 
 inline work_key key_of(const run& x) {
@@ -54,7 +58,8 @@ inline work_key key_of(const run& x) {
 struct run_book_config {
   node_id node;  ///< For error texts.
   std::uint32_t cpu_slots = 1;
-  std::uint32_t gpu_slots = 0;
+  std::uint32_t gpus = 0;
+  std::uint32_t slots_per_gpu = 1;
   /// A lease lasts the run's wall limit and this. The sandbox needs up to 0.2 s to start and to kill a tree
   /// (measured, torch or a CUDA context); a busy machine needs longer. Judgement: the 10.
   std::chrono::milliseconds lease_grace{10'000};
@@ -95,6 +100,14 @@ public:
   /// The tree of a run is gone (or it could not be started): its slot is free. Empty if unknown.
   std::optional<run_entry> finish(run_number run);
 
+  /// The tree of a run on a shared GPU is gone, and its end, `how`, may be its neighbours' doing: it waits again, for the
+  /// device alone. False, and nothing happens, if it had no neighbours, was alone already, or was killed by us.
+  bool repeat_alone(run_number run, const std::string& how, time_point now);
+
+  /// `lease_table::limit`.
+  void limit(std::uint32_t gpu, std::uint32_t runs) { leases_.limit(gpu, runs); }
+  std::uint32_t runs_on(std::uint32_t gpu) const { return leases_.runs_on(gpu); }
+
   /// One sign of life for each run that is waiting or running.
   std::vector<run_progress> progress() const;
 
@@ -108,10 +121,13 @@ private:
   void remember_cancelled(const race_id& race);
   std::optional<run_number> supersede(run_number old);
   void forget(run_number run);
+  void leave_queue(const run_entry& entry);
+  bool start(run_entry& entry, time_point now);
 
   run_book_config config_;
   lease_table leases_;
   std::array<run_queue, 2> queues_;  ///< One per slot kind, so that a full kind does not hold up the other.
+  std::vector<run_number> claimants_;  ///< Had their turn; their device still has other runs.
   run_number last_ = 0;
   std::map<run_number, run_entry> entries_;
   std::unordered_map<work_key, run_number> current_;  ///< Of superseded runs nothing stands here.

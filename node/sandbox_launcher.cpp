@@ -44,9 +44,11 @@ sandbox_launcher::sandbox_launcher(std::shared_ptr<sandbox::runner> runner, sand
                                    std::map<std::string, std::string> host_environment)
     : runner_{std::move(runner)}, python_{std::move(python)}, host_environment_{std::move(host_environment)} {}
 
-candidate_launcher::handle sandbox_launcher::start(const run& what, const gpu* device,
+candidate_launcher::handle sandbox_launcher::start(const run& what, const placement& where,
                                                    std::function<void(judged_end)> done) {
-  return runner_->start(candidate_spec(what, device, python_, host_environment_), std::move(done));
+  auto spec = candidate_spec(what, where.device, python_, host_environment_);
+  spec.is_alone = where.is_alone;
+  return runner_->start(std::move(spec), std::move(done));
 }
 
 void sandbox_launcher::cancel(handle run) {

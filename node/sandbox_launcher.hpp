@@ -44,7 +44,7 @@ public:
   sandbox_launcher(std::shared_ptr<sandbox::runner> runner, sandbox::interpreter python,
                    std::map<std::string, std::string> host_environment);
 
-  handle start(const run& what, const gpu* device, std::function<void(judged_end)> done) override;
+  handle start(const run& what, const placement& where, std::function<void(judged_end)> done) override;
   void cancel(handle run) override;
 
 private:

@@ -48,6 +48,8 @@ struct run_spec {
   std::vector<read_only_path> readable;
   /// Device nodes to make usable, e.g. /dev/nvidiactl, /dev/nvidia-uvm, /dev/nvidia3. Exactly these.
   std::vector<std::string> devices;
+  /// Nothing that waits ready for a later run may be on these devices while this one runs.
+  bool is_alone = false;
   run_limits limits;
   bool has_loopback = false;  ///< lo up in the run's own network namespace; there is never another network.
   /// A helper that is spoken to while it runs: stdin is a pipe (`runner::write`), stdout arrives in pieces

@@ -122,10 +122,10 @@ void zygote_book::hold_back(const zygote_key& key, const std::string& why, clock
   if (pauses_.size() >= most_pauses) {
     pauses_.erase(pauses_.begin());
   }
-  auto& entry = pauses_[key];
-  entry.length = std::clamp(entry.length * 2, limits_.first_pause, limits_.longest_pause);
-  entry.until = now + entry.length;
-  entry.why = why;
+  auto& held = pauses_[key];
+  held.length = std::clamp(held.length * 2, limits_.first_pause, limits_.longest_pause);
+  held.until = now + held.length;
+  held.why = why;
 }
 
 zygote_book::orders zygote_book::due(clock::time_point now) {

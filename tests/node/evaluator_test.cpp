@@ -44,12 +44,13 @@ run make_run(const std::string& race, std::uint32_t number, device_need need = d
 }
 
 struct fixture {
-  void open(std::uint32_t cpus, std::vector<std::string> gpus = {}) {
+  void open(std::uint32_t cpus, std::vector<std::string> gpus = {}, std::uint32_t gpu_slots = 1) {
     sink = system.spawn(listener, log);
     evaluator_config config;
     config.node = node_id{"here"};
     config.sink = sink;
     config.cpu_slots = cpus;
+    config.gpu_slots = gpu_slots;
     for (const auto& uuid : gpus) {
       config.gpus.push_back({uuid, "Fake", 0, 0, "8.6", {}});
     }
@@ -61,8 +62,8 @@ struct fixture {
     system.sched.run();
   }
   bool ask(const run& x) { return static_cast<bool>(system.ask<accepted>(evaluator, x)); }
-  void end(candidate_launcher::handle number, outcome how, claim said = claim::none) {
-    launcher->end(number, how, said);
+  void end(candidate_launcher::handle number, outcome how, claim said = claim::none, const std::string& words = {}) {
+    launcher->end(number, how, said, words);
     system.sched.run();
   }
 
@@ -120,6 +121,40 @@ BOOST_AUTO_TEST_CASE(each_gpu_has_one_run_and_six_of_them_are_used_at_once) {
   BOOST_TEST(launcher->started.back().gpu_uuid == "GPU-2");
   BOOST_TEST(log->ended[0].result.gpu_uuid == "GPU-2");
   BOOST_TEST(log->ended[0].result.engine == "cuda-sm_86");
+}
+
+BOOST_AUTO_TEST_CASE(a_time_out_beside_others_on_a_gpu_counts_only_if_it_happens_again_alone) {
+  open(1, {"GPU-0"}, 2);
+  ask(make_run("r", 1));
+  ask(make_run("r", 2));
+  end(1, outcome::timed_out);
+  BOOST_TEST(log->ended.empty());
+  BOOST_TEST(launcher->started.size() == 2U);
+  end(2, outcome::exited_nonzero, claim::none, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 80 GiB");
+  BOOST_TEST(log->ended.empty());
+  BOOST_REQUIRE(launcher->started.size() == 3U);
+  BOOST_TEST(launcher->started[2].is_alone);
+  end(3, outcome::timed_out);
+  BOOST_TEST(log->ended.at(0).result.outcome == outcome::timed_out);
+  BOOST_TEST(log->ended[0].result.reason.find("after timed_out beside others") != std::string::npos,
+             log->ended[0].result.reason);
+  end(4, outcome::exited, claim::run_tests);
+  BOOST_TEST(log->ended.at(1).result.claim == claim::run_tests);
+  ask(make_run("r", 3));
+  BOOST_TEST(!launcher->started.back().is_alone);
+  end(5, outcome::timed_out);
+  BOOST_TEST(log->ended.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_cancel_ends_a_run_that_waits_to_be_repeated) {
+  open(1, {"GPU-0"}, 2);
+  ask(make_run("r", 1));
+  ask(make_run("other", 1));
+  end(1, outcome::timed_out);
+  BOOST_TEST(system.ask<runs_signalled>(evaluator, cancel_runs{race_id{"r"}, {}})->queued == 1U);
+  BOOST_TEST(log->ended.size() == 1U);
+  end(2, outcome::exited);
+  BOOST_TEST(launcher->started.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_small_race_is_not_starved_by_a_large_one) {

@@ -22,7 +22,7 @@ gpu h200() {
 
 run_entry entry_on(const std::string& slot, stop_cause stop = stop_cause::none) {
   run_entry entry;
-  entry.held = lease{slot.starts_with("gpu") ? slot_kind::gpu : slot_kind::cpu, 0, slot, {}};
+  entry.held = lease{slot.starts_with("gpu") ? slot_kind::gpu : slot_kind::cpu, 0, 0, slot, {}, false, false};
   entry.queued_at = run_entry::time_point{10s};
   entry.started_at = run_entry::time_point{12s};
   entry.stop = stop;

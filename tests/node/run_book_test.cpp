@@ -28,8 +28,14 @@ run make_run(const std::string& race, std::uint32_t number, const std::string& d
   return x;
 }
 
-run_book_config slots(std::uint32_t cpus, std::uint32_t gpus = 0) {
-  return {node_id{"here"}, cpus, gpus, 5s};
+run_book_config slots(std::uint32_t cpus, std::uint32_t gpus = 0, std::uint32_t per_gpu = 1) {
+  return {node_id{"here"}, cpus, gpus, per_gpu, 5s};
+}
+
+run make_timing(const std::string& race, std::uint32_t number) {
+  auto x = make_run(race, number);
+  x.is_timing = true;
+  return x;
 }
 
 }  // namespace
@@ -158,6 +164,62 @@ BOOST_AUTO_TEST_CASE(a_lease_lasts_the_wall_limit_and_the_grace_from_the_start_n
   BOOST_TEST(book.place(start + 200s).empty());
   BOOST_TEST((book.finish(1)->stop == stop_cause::lease_expired));
   BOOST_TEST(book.place(start + 200s).size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_timing_waits_for_the_whole_gpu_and_holds_back_those_after_it) {
+  run_book book{slots(1, 1, 2)};
+  book.admit(make_run("r", 1), start);
+  book.place(start);
+  book.admit(make_timing("t", 1), start);
+  book.admit(make_run("r", 2), start);
+  BOOST_TEST(book.place(start).empty());
+  BOOST_TEST(book.progress().size() == 3U);
+  book.finish(1);
+  BOOST_TEST(book.place(start) == std::vector<run_number>{2});
+  BOOST_TEST(book.find(2)->held->is_exclusive);
+  BOOST_TEST(book.find(2)->held->slot == "gpu-0");
+  book.finish(2);
+  BOOST_TEST(book.place(start) == std::vector<run_number>{3});
+}
+
+BOOST_AUTO_TEST_CASE(a_timing_that_is_cancelled_while_it_waits_gives_its_claim_back) {
+  run_book book{slots(1, 1, 2)};
+  book.admit(make_run("r", 1), start);
+  book.place(start);
+  book.admit(make_timing("t", 1), start);
+  book.place(start);
+  BOOST_TEST(book.cancel(race_id{"t"}, {}).dropped.size() == 1U);
+  book.admit(make_run("r", 2), start);
+  BOOST_TEST(book.place(start).size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_had_neighbours_is_repeated_alone_and_once) {
+  run_book book{slots(1, 1, 2)};
+  book.admit(make_run("r", 1), start);
+  book.admit(make_run("r", 2), start);
+  BOOST_TEST(book.place(start).size() == 2U);
+  BOOST_TEST(book.repeat_alone(1, "timed_out", start + 5s));
+  BOOST_TEST(book.place(start + 5s).empty());
+  book.finish(2);
+  BOOST_TEST(book.place(start + 6s) == std::vector<run_number>{1});
+  BOOST_TEST(book.find(1)->held->is_exclusive);
+  BOOST_TEST(book.find(1)->first_end == "timed_out");
+  BOOST_TEST(!book.repeat_alone(1, "timed_out", start + 7s));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_without_neighbours_or_without_a_gpu_or_killed_by_us_is_not_repeated) {
+  run_book book{slots(2, 1, 2)};
+  book.admit(make_run("r", 1), start);
+  book.place(start);
+  BOOST_TEST(!book.repeat_alone(1, "timed_out", start));
+  book.admit(make_run("r", 2, "d", device_need::cpu), start);
+  book.admit(make_run("r", 3, "d", device_need::cpu), start);
+  book.place(start);
+  BOOST_TEST(!book.repeat_alone(2, "timed_out", start));
+  book.admit(make_run("r", 4), start);
+  book.place(start);
+  book.cancel(race_id{"r"}, {});
+  BOOST_TEST(!book.repeat_alone(4, "timed_out", start));
 }
 
 BOOST_AUTO_TEST_CASE(progress_tells_who_runs_where_and_how_many_are_ahead) {
