@@ -174,7 +174,11 @@ std::optional<trial_result> exchange::try_ask(const std::string& style, weights_
   if (is_unlike) {
     return std::nullopt;
   }
+  const bool is_large = body_bytes(wanted.outputs) > rules_.most_kept || body_bytes(wanted.inputs) > rules_.most_kept;
   out.function_refused = std::move(got.function_refused);
+  if (rules_.checks_function && is_large) {
+    out.function_refused = "too large to be called twice";
+  }
   out.kernel_evidence = std::move(got.kernel_evidence);
   out.reference_parameters = std::move(wanted.parameters);
   out.candidate_parameters = std::move(got.parameters);

@@ -205,9 +205,9 @@ def attach(head, body):
     if head["op"] in ("loaded", "picked"):
         for node in tensor_nodes(node_list(*head.get("inputs", []), *([head["outputs"]] if "outputs" in head else []))):
             take(node)
-    if head["op"] != "answer":
+    if head["op"] != "answer" or "undrawn" in head:
         return at
-    for node in tensor_nodes(head.get("inputs")):
+    for node in tensor_nodes(None if "input_sha256" in head else head.get("inputs")):
         take(node)
     leaves = leaf_nodes(head["outputs"])
     exacts = leaf_nodes(head["exact"]) if head.get("exact") else [{"t": "none"}] * len(leaves)

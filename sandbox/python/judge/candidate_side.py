@@ -20,7 +20,9 @@ import draws  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
 import policy  # noqa: E402
+import sizes  # noqa: E402
 from evidence import Evidence, Launches  # noqa: E402
+from large import Large  # noqa: E402
 from loading import Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
 from timed_side import TimedSide  # noqa: E402
@@ -39,6 +41,7 @@ def parsed(argv):
     parser = argparse.ArgumentParser()
     parser.add_argument("--candidate", required=True)
     parser.add_argument("--stage", choices=tuple(CONTRACTS), required=True)
+    parser.add_argument("--large", type=int, default=sizes.LARGE_BYTES, help="bytes of inputs beyond which nothing is copied")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     return parser.parse_args(argv)
 
@@ -55,6 +58,10 @@ def failure_of(error, path):
     return Failure("compile_failed" if is_build else "raised", one_line(error), own_lines(error, path))
 
 
+class Undrawn(Exception):
+    """The inputs cannot be drawn here."""
+
+
 class Candidate:
     def __init__(self, options):
         self.options, self.path = options, os.path.abspath(options.candidate)
@@ -62,7 +69,7 @@ class Candidate:
         self.launches, self.is_triton = Launches(), False
         self.evidence = Evidence(None, self.launches)
         self.given, self.kept, self.kept_bytes, self.is_slow = [], [], 0, False
-        self.timed = TimedSide(self.timed_sets)
+        self.timed, self.large = TimedSide(self.timed_sets), Large(self)
         source = source_of(self.path)
         self.prepare(source)
         forget_our_folder()
@@ -138,6 +145,7 @@ class Candidate:
         return init_args, inputs, None if parameters is None else decoder.value(parameters)
 
     def built(self, question, init_args, parameters):
+        self.last_built = None
         _, is_affine = draws.split(question["style"])
         args = modules.fresh(self.codec, init_args)
         calls.must_bind(self.model_class, args, self.model_class.__name__ + "()")
@@ -155,6 +163,9 @@ class Candidate:
                 model.eval()
         if parameters is not None:
             calls.transplant(self.torch, model, modules.state_of(self.torch, model), parameters)
+        # For a timing. Of its weights, a model that was given them is the only one.
+        self.last_built = ({"style": question["style"], "mode": question.get("mode")}, init_args,
+                           None if parameters is None else model)
         return model
 
     def forward(self, model, inputs):
@@ -182,7 +193,11 @@ class Candidate:
         return rebuilt(value, leaf)
 
     def answered(self, question, channel):
-        return self.timed.answer(question, channel) if self.timed.answers(question) else self.ask(question, channel)
+        if self.timed.answers(question):
+            return self.timed.answer(question, channel)
+        if self.large.answers(question):
+            return self.large.answer(question, channel, Answer)
+        return self.ask(question, channel)
 
     def ask(self, question, channel):
         if self.codec is None and '"t":"tensor"' in frames.text_of(question):
@@ -197,6 +212,7 @@ class Candidate:
         self.given = [model, state]
         used = self.hand(inputs)
         recorder = self.recorder(used)
+        wants_function = question.get("function") is not False
         self.launches.start()
         began = time.monotonic()
         outputs = self.forward(model, used)
@@ -207,7 +223,8 @@ class Candidate:
         answer = Answer(self.codec, question["id"], self.copied(outputs), modules.changed_leaves(self.codec, inputs, used))
         answer.digests, answer.launches = digests, count
         if recorder is not None:
-            self.look_further(answer, model, (state, trained), inputs, outputs, init_args, recorder, took)
+            self.look_further(answer, model, (state, trained), inputs, outputs, init_args, recorder,
+                              took if wants_function else None)
             answer.is_launched = self.evidence.is_launched(outputs, storages)
         self.keep()
         return answer.frame()
@@ -215,20 +232,35 @@ class Candidate:
     def timed_sets(self, question, channel):
         """From here on nobody counts launches: that takes longer than some kernels."""
         self.launches.stop_watching()
-        self.given, self.kept = [], []
-        decoder = Decoder(self.codec, channel.fill, self.record_class)
-        init_args, sets = decoder.value(question["init_args"]), [decoder.value(x) for x in question["inputs"]]
-        parameters = question.get("parameters")
-        parameters = None if parameters is None else decoder.value(parameters)
-        if question["keep_model"]:
-            return sets, None, None, []
-        model = self.built(question, init_args, parameters)
+        self.given, self.kept, self.large.given, self.large.last = [], [], None, None
+        try:
+            sets, said = self.sets_of(question, channel), {}
+        except Undrawn:
+            return [], None, {"undrawn": True}, []
+        if "recipe" in question:
+            said["input_digests"] = [x for one in sets for x in modules.tensor_digests(
+                self.codec, one, modules.leaf_digests(self.codec, one))]
+        if question["model"] == "kept":
+            return sets, None, said, []
+        asked, init_args, model = self.last_built
+        if question["model"] == "fresh":
+            model = self.built({**asked, "init_seed": question["init_seed"]}, init_args, None)
         target = model if callable(model) else model.forward
-        return sets, lambda inputs: target(*inputs), None, []
+        return sets, lambda inputs: target(*inputs), said, []
+
+    def sets_of(self, question, channel):
+        if "recipe" not in question:
+            decoder = Decoder(self.codec, channel.fill, self.record_class)
+            return [decoder.value(x) for x in question["inputs"]]
+        try:
+            return [self.large.drawn({"style": question["style"], "draw": {"recipe": question["recipe"], "input_seed": x}})
+                    for x in question["input_seeds"]]
+        except BaseException as error:  # the problem's own code
+            raise Undrawn() from error
 
     def look_further(self, answer, model, owned, inputs, outputs, init_args, recorder, took):
-        """What is asked of those who promise a kernel."""
-        if not (self.is_slow and took > SLOW_CALL_S):
+        """What is asked of those who promise a kernel. `took`: None where the function is not to be called."""
+        if took is not None and not (self.is_slow and took > SLOW_CALL_S):
             answer.function = self.function_outputs(owned, inputs, init_args, recorder)
             self.is_slow = took > SLOW_CALL_S
 
@@ -283,7 +315,7 @@ class Answer:
     def __init__(self, codec, number, outputs, changed):
         self.codec, self.number, self.outputs = codec, number, outputs
         self.changed = [(leaf, self.snapshot(value)) for leaf, value in changed]
-        self.digests, self.function, self.launches = [], None, 0
+        self.digests, self.function, self.launches, self.input_digests = [], None, 0, None
         self.evidence, self.is_launched = "not_looked", False
 
     def snapshot(self, value):
@@ -299,6 +331,8 @@ class Answer:
         head["parameters"], head["function"] = self.digests, self.function
         if self.function and "outputs" in self.function:
             head["function"] = {"outputs": encoder.node(self.function["outputs"])}
+        if self.input_digests is not None:
+            head["input_sha256"] = self.input_digests
         head.update(launches=self.launches, kernel_evidence=self.evidence, output_launched=self.is_launched)
         total = sum([self.codec.bytes_of(x) for x in encoder.tensors])
         return head, total, (piece for x in encoder.tensors for piece in self.codec.buffers(x))

@@ -175,15 +175,16 @@ class Evidence:
         return [x for x, _ in one] != [x for x, _ in other] or \
             bool(modules.changed_leaves(self.codec, [x for _, x in one], [x for _, x in other]))
 
-    def spoil(self, outputs, weights):
-        """A buffer that the candidate uses again must not still hold the right answer. Put back afterwards."""
+    def spoil(self, outputs, weights, keeps=True):
+        """A buffer that the candidate uses again must not still hold the right answer. `keeps`: to be put back."""
         kept = {self.storage(x) for x in weights}
         saved = []
         for leaf in leaves_of(outputs):
             raw = self.codec.plain(leaf) if self.codec.is_tensor(leaf) else None
             if raw is not None and self.storage(raw) not in kept:
                 storage = raw.untyped_storage()
-                saved.append((storage, storage.clone()))
+                if keeps:
+                    saved.append((storage, storage.clone()))
                 storage.fill_(GARBAGE)
         return saved
 

@@ -87,6 +87,38 @@ def digests(codec, state):
     return made
 
 
+def leaf_digests(codec, value):
+    """[SHA-256 or text] of each leaf: what tells whether it changed where a copy would take too much memory."""
+    made = []
+    for leaf in leaves_of(value):
+        raw = codec.plain(leaf) if codec is not None and codec.is_tensor(leaf) else None
+        if raw is None:
+            made.append(repr(Encoder(codec).node(leaf)))
+            continue
+        digest = _sha256()
+        for piece in codec.buffers(raw):
+            digest.update(piece)
+        made.append(digest.hexdigest())
+    return made
+
+
+def tensor_digests(codec, value, digests):
+    """Those of `digests` that stand for tensors."""
+    return [x for x, leaf in zip(digests, leaves_of(value)) if codec.is_tensor(leaf) and codec.plain(leaf) is not None]
+
+
+def changed_since(codec, form, digests, after):
+    """As changed_leaves, by skeleton and digests from before."""
+    if skeleton(after) != form:
+        return [(-1, after)]
+    return [(i, x) for i, (x, was, now) in enumerate(zip(leaves_of(after), digests, leaf_digests(codec, after))) if was != now]
+
+
+def moved(codec, value, device):
+    """On the device; not copied where it is there already."""
+    return rebuilt(value, lambda x: codec.moved(x, device) if codec is not None and codec.is_tensor(x) else x)
+
+
 def changed_leaves(codec, before, after):
     """[(leaf number, value)] where the values differ; (-1, everything) where the structure does."""
     if skeleton(before) != skeleton(after):

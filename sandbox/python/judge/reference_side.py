@@ -17,16 +17,16 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import draws  # noqa: E402
+import exact  # noqa: E402
 import frames  # noqa: E402
 import modules  # noqa: E402
+import recipe  # noqa: E402
 import sizes  # noqa: E402
 from loading import Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
 from tensors import Tensors  # noqa: E402
 from timed_side import TimedSide  # noqa: E402
 from tree import PIECE, Encoder, TreeError, leaves_of, rebuilt, skeleton  # noqa: E402
 
-# With a float64 copy of model, inputs and outputs a problem of fp32 takes this many times its own bytes.
-EXACT_FACTOR = 3
 # Below this nobody asks beforehand: the first call on meta tensors costs 2 s of imports.
 CHEAP_BYTES = 16 << 20
 NO_MEMORY = ("can't allocate memory", "CUDA out of memory", "not enough memory")
@@ -38,6 +38,7 @@ def parsed(argv):
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--mode", choices=("as_constructed", "eval"), default="as_constructed")
     parser.add_argument("--limit", type=int, default=1 << 30, help="bytes of inputs, parameters and outputs together")
+    parser.add_argument("--large", type=int, default=sizes.LARGE_BYTES, help="bytes beyond which nothing is copied without need")
     parser.add_argument("--allow-tf32", action="store_true")
     return parser.parse_args(argv)
 
@@ -75,6 +76,7 @@ class Reference:
         self.init_args = list(self.module.get_init_inputs())
         self.shapes, self.needed = self.measured()
         self.refuse_large(self.needed)
+        self.tolerances = exact.own_tolerances(self.module)
         self.look_at_forward()
 
     def take_torch(self):
@@ -145,6 +147,10 @@ class Reference:
             raise Failure("too_large", "inputs, parameters and outputs take %.1f GiB, allowed are %.1f GiB" % (
                 needed / 2**30, self.options.limit / 2**30))
 
+    @property
+    def is_large(self):
+        return self.needed > self.options.large
+
     # One question ----------------------------------------------------------------------------------------------------
 
     def model_of(self, seed, is_affine):
@@ -161,13 +167,19 @@ class Reference:
         model = modules.settle(self.torch, model, self.device)
         return model.eval() if self.mode == "eval" else model
 
-    def inputs_of(self, seed, style):
+    def drawn_inputs(self, seed, style):
         draws.seed_all(self.torch, seed)
         inputs = self.module.get_inputs()
         if not isinstance(inputs, (list, tuple)):
             raise Failure("problem_failed", "get_inputs() gives no list")
         inputs = draws.styled(self.torch, list(inputs), style, seed)
         self.refuse_large(self.bytes_in(inputs))
+        return inputs
+
+    def inputs_of(self, seed, style):
+        inputs = self.drawn_inputs(seed, style)
+        if self.is_large:
+            return modules.moved(self.codec, inputs, self.device)
         return modules.fresh(self.codec, inputs, self.device)
 
     def call(self, model, inputs):
@@ -185,13 +197,22 @@ class Reference:
         model, inputs = self.model_of(1, False), self.inputs_of(1, "plain")
         if self.shapes is None:
             self.shapes = modules.fresh(self.codec, inputs)
-        twin = self.twin_of(model, 1, False)
-        if self.is_repeatable(model, twin, inputs):
+        if self.is_large:  # nothing is copied that can be made again
+            def hand(made=[inputs]):
+                return made.pop() if made else self.inputs_of(1, "plain")
+
+            twin, inputs = None, None
+        else:
+            def hand():
+                return modules.fresh(self.codec, inputs)
+
+            twin = self.twin_of(model, 1, False)
+        if self.is_repeatable(model, twin, hand):
             return
         self.is_random = True
         if self.mode == "as_constructed" and isinstance(model, self.torch.nn.Module):
-            self.mode = "eval"
-            if self.is_repeatable(self.model_of(1, False), self.model_of(1, False), inputs):
+            self.mode, model, twin = "eval", None, None
+            if self.is_repeatable(self.model_of(1, False), None, hand):
                 return
         raise Failure("not_judgeable", "forward() gives other results on each call with the same inputs")
 
@@ -207,71 +228,69 @@ class Reference:
             states.append(self.torch.cuda.get_rng_state())
         return states
 
-    def is_repeatable(self, model, twin, inputs):
+    def is_repeatable(self, model, twin, hand):
+        """`twin`: None where another model of the same seed does as well."""
         draws.seed_all(self.torch, 2)
         before = self.drawn()
-        first = self.call(model, modules.fresh(self.codec, inputs))
+        inputs = hand()
+        first = self.call(model, inputs)
         self.needed = max(self.needed, self.bytes_in(inputs, modules.state_of(self.torch, model), first))
         self.refuse_large(self.needed)
         if all(self.torch.equal(x, y) for x, y in zip(before, self.drawn())):
             return True
+        del inputs, model
         draws.seed_all(self.torch, 3)
-        second = self.call(twin, modules.fresh(self.codec, inputs))
+        second = self.call(self.model_of(1, False) if twin is None else twin, hand())
         return not modules.changed_leaves(self.codec, first, second)
 
     def exact_of(self, model, inputs, outputs):
-        """The same in float64, or None; None, too, for tensors that are not floating: an index has no float64."""
-        torch = self.torch
-        if model is None:
-            return None
-        narrow = [x for x in leaves_of([inputs, outputs]) if isinstance(x, torch.Tensor) and x.dtype != torch.float64 and
-                  x.dtype != torch.complex128 and (x.is_floating_point() or x.is_complex())]
-        if not narrow:
-            return None
-        default = torch.get_default_dtype()
-        try:
-            model = modules.settle(torch, model, self.device, torch.float64)
-            inputs = modules.converted(torch, inputs, self.device, torch.float64)
-            torch.set_default_dtype(torch.float64)
-            made = self.call(model, inputs)
-            return self.matched(made, outputs)
-        except Exception as error:
-            print("no float64 reference: " + one_line(error), file=sys.stderr)
-            return None
-        finally:
-            torch.set_default_dtype(default)
+        return exact.exact_of(self.torch, model, inputs, outputs, self.device, self.call)
 
-    def matched(self, made, outputs):
-        torch = self.torch
-        if skeleton(made) != skeleton(outputs):
-            return None
-        exact = []
-        for x, y in zip(leaves_of(made), leaves_of(outputs)):
-            is_real = isinstance(y, torch.Tensor) and (y.is_floating_point() or y.is_complex())
-            if is_real and (not isinstance(x, torch.Tensor) or x.shape != y.shape):
-                return None
-            if is_real:
-                x = x.detach().to(torch.complex128 if y.is_complex() else torch.float64)
-            is_float = is_real or isinstance(y, float) and isinstance(x, float)
-            exact.append(x if is_float else None if isinstance(y, torch.Tensor) else y)
-        following = iter(exact)
-        return rebuilt(outputs, lambda leaf: next(following))
+    def has_room(self, *values):
+        """For all that there is, and these in float64."""
+        return self.torch is not None and self.needed + exact.bytes_of(self.torch, list(values)) <= self.options.limit
 
     def ask(self, question):
         style, is_affine = draws.split(question["style"])
         seed = question["init_seed"]
+        if self.is_large:
+            return self.ask_large(question, style, is_affine)
         inputs = self.inputs_of(question["input_seed"], style)
         model = self.model_of(seed, is_affine)
-        parameters = modules.digests(self.codec, modules.state_of(self.torch, model))
-        wants_exact = self.torch is not None and EXACT_FACTOR * self.needed <= self.options.limit
-        twin = self.twin_of(model, seed, is_affine) if wants_exact else None
+        state = modules.state_of(self.torch, model)
+        parameters = modules.digests(self.codec, state)
+        twin = self.twin_of(model, seed, is_affine) if self.has_room(inputs, list(state.values())) else None
         used = modules.fresh(self.codec, inputs)
         outputs = self.call(model, used)
         self.refuse_large(self.bytes_in(inputs, outputs))
         changed = modules.changed_leaves(self.codec, inputs, used)
-        del model
-        return self.answer(question["id"], inputs, self.host(outputs), changed, parameters,
-                           self.exact_of(twin, inputs, outputs))
+        twin = twin if self.has_room(inputs, outputs, list(state.values())) else None
+        del model, state
+        return self.answer(question, inputs, self.host(outputs), changed, parameters, self.exact_of(twin, inputs, outputs))
+
+    def ask_large(self, question, style, is_affine):
+        """Inputs and model are made again rather than copied."""
+        host = self.drawn_inputs(question["input_seed"], style)
+        form, digests = skeleton(host), modules.leaf_digests(self.codec, host)
+        tensors = modules.tensor_digests(self.codec, host, digests)
+        node = Encoder(self.codec).node(host)
+        used = modules.moved(self.codec, host, self.device)
+        del host
+        model = self.model_of(question["init_seed"], is_affine)
+        parameters = modules.digests(self.codec, modules.state_of(self.torch, model))
+        outputs = self.call(model, used)
+        has_room = self.has_room(used, outputs, list(modules.state_of(self.torch, model).values()))
+        self.refuse_large(self.bytes_in(used, outputs))
+        changed = [(x, self.host(value)) for x, value in modules.changed_since(self.codec, form, digests, used)]
+        del model, used
+        twice = None
+        if has_room:
+            twin = self.model_of(question["init_seed"], is_affine)
+            twice = self.exact_of(twin, self.inputs_of(question["input_seed"], style), outputs)
+            outputs = self.host(outputs)
+        if question.get("inputs") == "drawn":
+            return self.answer(question, None, outputs, changed, parameters, twice, (node, tensors))
+        return self.answer(question, self.drawn_inputs(question["input_seed"], style), outputs, changed, parameters, twice)
 
     def host(self, value):
         """Plain and contiguous, so that pieces of eager and exact have equal sizes."""
@@ -284,9 +303,13 @@ class Reference:
 
         return rebuilt(value, leaf)
 
-    def answer(self, number, inputs, outputs, changed, parameters, exact):
+    def answer(self, question, inputs, outputs, changed, parameters, exact, drawn=None):
+        """`drawn`: what is said of inputs that the candidate's side draws itself."""
         first, eager, last = Encoder(self.codec), Encoder(self.codec), Encoder(self.codec)
-        head = {"op": "answer", "id": number, "inputs": first.node(inputs), "outputs": eager.node(outputs)}
+        head = {"op": "answer", "id": question["id"], "inputs": drawn[0] if drawn else first.node(inputs),
+                "outputs": eager.node(outputs)}
+        if drawn:
+            head["input_sha256"] = drawn[1]
         second = Encoder(self.codec)
         head["exact"] = None if exact is None else second.node(self.host(exact))
         head["inputs_after"] = [[leaf, last.node(value)] for leaf, value in changed]
@@ -315,14 +338,21 @@ class Reference:
 
     def timed_sets(self, question, channel):
         style, _ = draws.split(question["style"])
-        sets = [self.inputs_of(seed, style) for seed in question["input_seeds"]]
+        sets = [self.drawn_inputs(seed, style) for seed in question["input_seeds"]]
         self.set_precision()
         call = None
-        if not question["keep_model"]:
+        if question["model"] != "kept":
             model = self.model_of(question["init_seed"], False)
             call = lambda inputs: model(*inputs)  # noqa: E731
         encoder = Encoder(self.codec)
-        return sets, call, [encoder.node(x) for x in sets], encoder.tensors
+        said = {"inputs": [encoder.node(x) for x in sets]}
+        if "recipe" not in question:
+            return sets, call, said, encoder.tensors
+        said["input_digests"] = [x for one in sets for x in self.tensor_digests(one)]
+        return sets, call, said, []
+
+    def tensor_digests(self, inputs):
+        return modules.tensor_digests(self.codec, inputs, modules.leaf_digests(self.codec, inputs))
 
     def hello(self):
         shapes = self.shapes if self.torch is not None else self.inputs_of(1, "plain")
@@ -331,7 +361,8 @@ class Reference:
                 "torch": str(self.torch.__version__).split("+")[0] if self.torch else "", "device": self.options.device,
                 "mode": self.mode, "init_args": arguments.node(self.init_args),
                 "inputs": Encoder(self.shape_codec).node(shapes), "is_random": self.is_random,
-                "problem_sha256": hashlib.sha256(self.source).hexdigest()}
+                "question_bytes": self.needed, "recipe": recipe.recipe_of(self.source) if self.is_large else "",
+                "tolerances": self.tolerances, "problem_sha256": hashlib.sha256(self.source).hexdigest()}
         return self.framed(head, arguments.tensors)
 
     def framed(self, head, tensors):

@@ -4,6 +4,8 @@ __builtins__ = dict(vars(__import__("builtins")))
 
 import math
 
+# Beyond it inputs are drawn by both sides and nothing is copied without need; exchange.hpp has the same number.
+LARGE_BYTES = 256 << 20
 ITEM_BYTES = 4  # of an element whose dtype is not looked at
 
 

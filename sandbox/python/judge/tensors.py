@@ -137,6 +137,11 @@ class Tensors:
             made = made if device is None else self._to(made, device)
         return self._requires_grad_(made) if self._requires_grad(value) else made
 
+    def moved(self, value, device):
+        with self.no_overrides(), self.no_grad():
+            made = self._to(self._detach(value), device)
+        return self._requires_grad_(made) if self._requires_grad(value) else made
+
     def is_same(self, one, other):
         """Byte for byte, so that NaN equals itself and -0.0 is not 0.0."""
         with self.no_overrides(), self.no_grad():
