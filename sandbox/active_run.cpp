@@ -3,6 +3,7 @@
 
 #include "sandbox/artifacts.hpp"
 #include "sandbox/interpreter.hpp"
+#include "sandbox/scratch_folder.hpp"
 #include "sandbox/wire.hpp"
 
 #include <unistd.h>
@@ -152,6 +153,7 @@ void active_run::on_record(const init_record& record, std::vector<unique_fd>& de
     case init_record::kind::job_folder:
       if (!descriptors.empty()) {
         job_ = std::move(descriptors.front());
+        folder_on_host_ = record.step;
       }
       break;
     case init_record::kind::started:
@@ -177,9 +179,17 @@ void active_run::on_record(const init_record& record, std::vector<unique_fd>& de
       break;
     case init_record::kind::stopped:
       // No pid namespace: the tree is gone now, the folder goes when we hang up.
+      is_known_gone_ = true;
       kept_ = copy_artifacts(job_.get(), spec.keep);
       control.reset();
       break;
+  }
+}
+
+void active_run::remove_left_folder() {
+  if (!is_known_gone_ && job_) {
+    kept_ = copy_artifacts(job_.get(), spec.keep);
+    remove_scratch_folder({folder_on_host_, std::move(job_)});
   }
 }
 

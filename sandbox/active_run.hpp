@@ -45,6 +45,10 @@ public:
   void flush_input();
   /// All records that have come.
   void read_records();
+  /// Without a pid namespace: whether pid 1 said that the tree is gone.
+  bool is_known_gone() const { return is_known_gone_; }
+  /// That pid 1 would have removed.
+  void remove_left_folder();
 
   clock::time_point asked_at() const { return asked_at_; }
   /// When the runner must look at this run again; empty: never.
@@ -68,6 +72,7 @@ public:
   unique_fd err;
   bool has_ends = false;  ///< `in`, `out`, `err` are what they will be.
   bool is_armed = false;  ///< pid 1 exists and `ender` can end it.
+  bool is_asked_for = false;  ///< pid 1 was killed and left its tree; the forker tells when that is gone.
 
   std::optional<std::uint64_t> zygote;  ///< That it starts from.
   std::string why_cold;
@@ -88,12 +93,14 @@ private:
   std::string input_;
   std::size_t written_ = 0;
   unique_fd job_;
+  std::string folder_on_host_;
   std::vector<kept_artifact> kept_;
   std::optional<std::string> setup_failure_;
   std::optional<init_record> started_;
   std::optional<init_record> ended_;
   bool is_overdue_ = false;
   bool is_group_killed_ = false;
+  bool is_known_gone_ = false;
   bool memory_exceeded_ = false;
   bool pids_exceeded_ = false;
   bool disk_exceeded_ = false;

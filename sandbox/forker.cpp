@@ -17,6 +17,8 @@
 
 #include <cerrno>
 #include <set>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -82,13 +84,43 @@ private:
     for (pid_t pid = 0; (pid = ::waitpid(-1, nullptr, WNOHANG)) > 0;) {
       running_.erase(pid);
     }
+    if (sees_host_) {
+      end_orphans();
+    }
+  }
+
+  /// What is left of a run whose first process was killed is ours now, as we are a subreaper; their own children become
+  /// ours when they die.
+  void end_orphans() {
+    const auto self = std::to_string(::getpid());
+    std::istringstream children{linux_api::read_file("/proc/self/task/" + self + "/children")};
+    bool is_any = false;
+    for (pid_t pid = 0; children >> pid;) {
+      if (running_.count(pid) == 0) {
+        is_any = true;
+        ::kill(pid, SIGKILL);
+      }
+    }
+    if (!is_any) {
+      for (const auto run : std::exchange(questions_, {})) {
+        const launch_reply answer{run, nothing_left, 0};
+        send_message(forker_channel_fd, &answer, sizeof answer, {});
+      }
+    }
   }
 
   bool serve_one() {
     launch_request request;
     received message;
-    if (!receive_message(forker_channel_fd, &request, sizeof request, message) || message.size != sizeof request ||
-        message.descriptors.size() < fixed_descriptors + request.has_cgroup + request.procs_files) {
+    if (!receive_message(forker_channel_fd, &request, sizeof request, message) || message.size != sizeof request) {
+      return false;
+    }
+    if (request.is_question != 0) {
+      questions_.push_back(request.run);
+      reap();
+      return true;
+    }
+    if (message.descriptors.size() < fixed_descriptors + request.has_cgroup + request.procs_files) {
       return false;
     }
     launch(request, message.descriptors);
@@ -98,6 +130,7 @@ private:
   void launch(const launch_request& request, std::vector<unique_fd>& descriptors) {
     launch_reply reply;
     reply.run = request.run;
+    sees_host_ = sees_host_ || request.clone_flags == 0;
     if (warm_ != nullptr && !warm_->is_fit()) {
       reply.error = unfit_to_fork;
       send_message(forker_channel_fd, &reply, sizeof reply, {});
@@ -153,6 +186,8 @@ private:
   unique_fd signals_;
   /// Every run's pid 1 holds the read end; only we hold the other.
   unique_fd alive_, alive_writer_;
+  bool sees_host_ = false;  ///< Runs have no pid namespace.
+  std::vector<std::uint64_t> questions_;
   std::set<pid_t> running_;  ///< Not reaped, so no number is anybody else's.
 };
 

@@ -43,6 +43,10 @@ struct launch_request {
   std::uint64_t clone_flags = 0;
   std::uint32_t has_cgroup = 0;
   std::uint32_t procs_files = 0;
+  /// No run, no descriptors: answer for `run` once nothing of it is left, as its first process was killed and, without
+  /// a pid namespace, took nobody with it.
+  std::uint32_t is_question = 0;
+  std::uint32_t padding = 0;
 };
 inline constexpr std::size_t fixed_descriptors = 5;
 
@@ -55,6 +59,8 @@ struct launch_reply {
 };
 /// No errno: the forker is in no state to fork this or any other run.
 inline constexpr std::int32_t unfit_to_fork = -1;
+/// No errno: the answer to a question.
+inline constexpr std::int32_t nothing_left = -2;
 inline constexpr std::size_t longest_refusal = 400;
 
 /// pid 1 → runner.

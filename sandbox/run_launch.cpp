@@ -168,6 +168,10 @@ void run_loop::on_reply(forker_link::reply reply) {
     return;
   }
   auto& run = *found->second;
+  if (reply.error == nothing_left) {
+    conclude(run);
+    return;
+  }
   if (reply.error == unfit_to_fork && run.zygote) {
     on_zygote_unfit(run);
     return;
@@ -186,18 +190,40 @@ void run_loop::on_reply(forker_link::reply reply) {
   }
 }
 
+/// With a pid namespace the tree is gone then. Without one it is if that process said so; if it was killed (the kernel's
+/// OOM killer, a stranger), its tree has become the forker's, which ends it.
+void run_loop::on_first_process_end(active_run& run) {
+  run.read_records();
+  if (config_.walls.namespaces || run.is_known_gone() || !forker_.is_up()) {
+    conclude(run);
+    return;
+  }
+  run.ender->disarm();
+  run.is_asked_for = true;
+  launch_request question;
+  question.run = run.id;
+  question.is_question = 1;
+  forker_.send(question, {});
+  if (!forker_.is_up()) {
+    on_forker_down({});
+  }
+}
+
 /// Runs that have a pidfd end by it: their pid 1 dies with the forker (or zygote). The others never got their go.
 void run_loop::on_forker_down(std::optional<zygote_book::id> zygote) {
   std::vector<run_handle> lost;
   for (const auto& [id, run] : runs_) {
     const bool is_waiting = std::find(waiting_.begin(), waiting_.end(), id) != waiting_.end();
-    if (!run->is_armed && run->zygote == zygote && !is_waiting) {
+    const bool is_lost = !run->is_armed || (run->is_asked_for && !zygote);
+    if (is_lost && run->zygote == zygote && !is_waiting) {
       lost.push_back(id);
     }
   }
   for (const auto id : lost) {
     auto& run = *runs_.at(id);
-    run.fail(zygote ? "the zygote died before the start" : "the forker died before the start");
+    if (!run.is_asked_for) {
+      run.fail(zygote ? "the zygote died before the start" : "the forker died before the start");
+    }
     conclude(run);
   }
 }

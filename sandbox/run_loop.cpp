@@ -219,7 +219,7 @@ void run_loop::on_event(source what, std::uint64_t id) {
       run.read_output(2);
       break;
     case source::pidfd:
-      conclude(run);
+      on_first_process_end(run);
       break;
     case source::wake:
     case source::forker:
@@ -270,6 +270,9 @@ void run_loop::conclude(active_run& run) {
   run.ender->disarm();
   run.read_records();
   run.drain_output();
+  if (!config_.walls.namespaces) {
+    run.remove_left_folder();
+  }
   // A caller's thread or a peer may wait for these to be closed.
   run.spare.clear();
   for (const auto& end : {run.spec.standard_in, run.spec.standard_out}) {

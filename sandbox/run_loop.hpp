@@ -67,6 +67,7 @@ private:
   void on_forker();
   void on_reply(forker_link::reply reply);
   void on_forker_down(std::optional<zygote_book::id> zygote);
+  void on_first_process_end(active_run& run);
   void on_deadlines();
   int next_timeout() const;
   void conclude(active_run& run);

@@ -186,6 +186,17 @@ void add_same_uid_rules(rule_adder& rules) {
   rules.deny_if("ioprio_set", EPERM, masked(0, low_word, ioprio_who_user));
 }
 
+/// As an ordinary user, pid 1 of a run has the candidate's uid: one that ends it by a CPU limit would be told as ours.
+void add_own_pid_1_rules(rule_adder& rules) {
+  for (const char* name :
+       {"prlimit64", "sched_setaffinity", "sched_setparam", "sched_setscheduler", "sched_setattr"}) {
+    rules.deny_if(name, EPERM, masked(0, low_word, 1));
+  }
+  for (const char* name : {"setpriority", "ioprio_set"}) {
+    rules.deny_if(name, EPERM, masked(1, low_word, 1));
+  }
+}
+
 std::vector<sock_filter> finish(scmp_filter_ctx filter, const rule_adder& rules, std::string& error) {
   error = rules.failed();
   const auto file = make_memory_file("");
@@ -217,6 +228,7 @@ std::vector<sock_filter> build_seccomp_filter(std::string& error) {
   rule_adder rules{filter.get()};
   add_common_rules(rules);
   add_own_network_rules(rules);
+  add_own_pid_1_rules(rules);
   return finish(filter.get(), rules, error);
 }
 

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -30,8 +32,13 @@ time.sleep(600)
 )";
 
 /// A program that holds a runner: ourselves, forked before any thread exists here. It is killed once its run has a
-/// family; before that its forkers and all of the run are stopped, if asked for. The pids of forker and zygote, if any.
-std::vector<pid_t> kill_a_program(bool stops, pid_t& pid) {
+/// family; before that its forkers and all of the run are stopped, if asked for.
+struct killed_program {
+  std::vector<pid_t> parents;  ///< Forker, and zygote if any.
+  std::vector<pid_t> family;   ///< Of the run.
+};
+
+killed_program kill_a_program(bool stops, pid_t& pid) {
   int ready[2];
   BOOST_REQUIRE(::pipe2(ready, O_CLOEXEC) == 0);
   pid = ::fork();
@@ -46,26 +53,27 @@ std::vector<pid_t> kill_a_program(bool stops, pid_t& pid) {
     for (int i = 0; i < 1000 && survivors().size() < 2; ++i) {
       ::usleep(5'000);  // nobody tells when the candidate has forked
     }
-    auto parents = zygote_pids();
-    parents.push_back(forker_pid());
-    auto stopped = survivors();
-    stopped.insert(stopped.end(), parents.begin(), parents.end());
-    for (const auto one : stopped) {
+    auto all = zygote_pids();
+    all.push_back(forker_pid());
+    const auto family = survivors();
+    all.insert(all.end(), family.begin(), family.end());
+    for (const auto one : all) {
       ::kill(one, stops ? SIGSTOP : 0);
     }
-    [[maybe_unused]] const auto written = ::write(ready[1], parents.data(), parents.size() * sizeof(pid_t));
+    [[maybe_unused]] const auto written = ::write(ready[1], all.data(), all.size() * sizeof(pid_t));
     ::pause();
     ::_exit(0);
   }
   ::close(ready[1]);
-  std::vector<pid_t> parents(4, -1);
-  const auto bytes = ::read(ready[0], parents.data(), parents.size() * sizeof(pid_t));
-  parents.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes) / sizeof(pid_t));
-  BOOST_REQUIRE(parents.size() == (host().is_warm ? 2U : 1U));
+  std::vector<pid_t> all(64, -1);
+  const auto bytes = ::read(ready[0], all.data(), all.size() * sizeof(pid_t));
+  all.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes) / sizeof(pid_t));
+  const std::ptrdiff_t parents = host().is_warm ? 2 : 1;
+  BOOST_REQUIRE(std::ssize(all) > parents);
   ::close(ready[0]);
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
-  return parents;
+  return {{all.begin(), all.begin() + parents}, {all.begin() + parents, all.end()}};
 }
 
 /// The forker outlives its runner for the moment that it takes to remove the cgroups.
@@ -87,10 +95,13 @@ BOOST_AUTO_TEST_CASE(kill_9_of_the_program_leaves_nothing_alive) {
   for (const bool stops : {false, true}) {
     const leaves_nothing guard;
     pid_t pid = -1;
-    const auto parents = kill_a_program(stops, pid);
+    const auto killed = kill_a_program(stops, pid);
     BOOST_TEST(are_all_gone());
+    for (const auto one : killed.family) {
+      BOOST_TEST(is_soon([one] { return ::kill(one, 0) != 0 && errno == ESRCH; }), "stopped: " << stops);
+    }
     BOOST_TEST(is_soon([pid] { return cgroups_of(pid).empty(); }), "stopped: " << stops);
-    for (const auto parent : parents) {
+    for (const auto parent : killed.parents) {
       BOOST_TEST(is_soon([parent] { return ::kill(parent, 0) != 0; }), "stopped: " << stops);
     }
   }

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <filesystem>
 #include <future>
+#include <sstream>
 
 namespace regatta::sandbox::test {
 
@@ -205,6 +206,26 @@ BOOST_AUTO_TEST_CASE(a_killed_forker_ends_its_runs_as_failed_and_is_replaced) {
   }
   BOOST_TEST(are_all_gone());
   BOOST_TEST((run(*sandbox, program_spec({"/bin/true"})).outcome == outcome::exited));
+}
+
+// Without a pid namespace nothing ends with its first process by itself.
+BOOST_AUTO_TEST_CASE(a_killed_first_process_leaves_no_tree_and_no_folder) {
+  if (!is_on_host()) {
+    return;
+  }
+  const leaves_nothing guard;
+  const auto sandbox = open_runner();
+  auto running = start(*sandbox, python_spec(stubborn_family));
+  auto other = start(*sandbox, program_spec({"/bin/sh", "-c", "sleep 1; echo PASS"}));
+  wait_for_processes(8);  // two of those that watch, main and its four, one shell at least
+  const auto forker = std::to_string(forker_pid());
+  std::istringstream children{linux_api::read_file("/proc/" + forker + "/task/" + forker + "/children")};
+  pid_t first = -1;
+  BOOST_REQUIRE(children >> first);
+  ::kill(first, SIGKILL);
+  const auto result = wait_for(running);
+  BOOST_TEST((result.outcome == outcome::sandbox_failed), result.reason);
+  BOOST_TEST((wait_for(other).claim == claim::run_tests));
 }
 
 // Kind B28: the program's end waits for a stuck candidate (openevolve #399).

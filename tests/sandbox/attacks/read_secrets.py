@@ -11,6 +11,8 @@ for pattern in ["/root/*", "/root/.*", "/home/*", "/home/*/.*", "/var/*", "/srv/
         if not os.environ.get("ATTACK_PREFIX", "/nonexistent").startswith(found):
             attack.breach("sees " + found)
 for folder in ["/tmp", "/dev/shm"]:
-    if os.listdir(folder):
+    if attack.sees_host():
+        attack.must_fail("list " + folder, lambda f=folder: os.listdir(f))
+    elif os.listdir(folder):
         attack.breach(f"{folder} is not empty: {os.listdir(folder)}")
 attack.done()

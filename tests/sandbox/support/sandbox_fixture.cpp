@@ -4,11 +4,10 @@
 #include "sandbox/cgroup.hpp"
 #include "sandbox/forker.hpp"
 #include "sandbox/linux_api.hpp"
+#include "tests/sandbox/support/environments.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <dirent.h>
-#include <grp.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,9 +34,38 @@ std::string variable(const char* name, const std::string& otherwise) {
   return value == nullptr || *value == '\0' ? otherwise : value;
 }
 
+bool is_as_user(const std::string& wanted) {
+  return wanted == "L3-user" || wanted.starts_with("L1");
+}
+
+/// What a name of REGATTA_SANDBOX_TEST_LEVEL means.
+struct test_choice {
+  std::string name;
+  test_level level;
+  sandbox::level at_most;
+  environment where;
+};
+
+test_choice choice_of(const std::string& wanted) {
+  static const test_choice all[] = {
+      {"L4", test_level::full, level::full, environment::as_it_is},
+      {"L3-root", test_level::namespaced_root, level::namespaced, environment::as_it_is},
+      {"L3-user", test_level::namespaced_user, level::namespaced, environment::ordinary_user},
+      {"L2-docker", test_level::slot_uid, level::slot_uid, environment::docker_root},
+      {"L1-docker", test_level::confined, level::confined, environment::docker_user},
+      {"L1-abi5", test_level::confined, level::confined, environment::docker_user}};
+  for (const auto& choice : all) {
+    if (choice.name == wanted) {
+      return choice;
+    }
+  }
+  std::fprintf(stderr, "no such REGATTA_SANDBOX_TEST_LEVEL: %s\n", wanted.c_str());
+  ::_exit(1);
+}
+
 bool is_required(const std::string& feature) {
   // The developer's Python often lies where an ordinary user has no way to it (a venv below /root).
-  const bool is_beyond_user = feature == "python" && variable("REGATTA_SANDBOX_TEST_LEVEL", "") == "L3-user";
+  const bool is_beyond_user = feature == "python" && is_as_user(variable("REGATTA_SANDBOX_TEST_LEVEL", ""));
   return !is_beyond_user && variable("REGATTA_REQUIRE", "").find(feature) != std::string::npos;
 }
 
@@ -59,36 +87,28 @@ std::map<std::string, std::string> read_attacks() {
   return all;
 }
 
-/// A uid that no other test program on this host has at the same time.
-void become_ordinary_user() {
-  constexpr uid_t first = 1'800'000'000;
-  const auto uid = first + static_cast<uid_t>(::getpid());
-  if (::setgroups(0, nullptr) != 0 || ::setresgid(uid, uid, uid) != 0 || ::setresuid(uid, uid, uid) != 0) {
-    leave_out("cannot become an ordinary user");
-  }
-  ::prctl(PR_SET_DUMPABLE, 1);
-}
-
 struct global_state {
   global_state() {
     attacks = read_attacks();
     const auto wanted = variable("REGATTA_SANDBOX_TEST_LEVEL", "L4");
-    is_user = wanted == "L3-user";
-    if (!is_user && ::geteuid() != 0 && wanted == "L3-root") {
+    if (wanted == "L3-root" && ::geteuid() != 0) {
       leave_out("level L3 as root needs root");
     }
-    if (is_user && ::geteuid() == 0) {
-      become_ordinary_user();
+    const auto choice = choice_of(wanted);
+    if (!enter(choice.where)) {
+      leave_out("the environment of " + wanted + " is entered as root");
     }
-    state.level = is_user          ? test_level::namespaced_user
-                  : wanted == "L4" ? test_level::full
-                                   : test_level::namespaced_root;
+    state.level = choice.level;
     state.is_warm = !variable("REGATTA_SANDBOX_TEST_WARM", "").empty();
     state.facts = probe();
-    const auto needed = state.level == test_level::full ? level::full : level::namespaced;
-    if (state.facts.best < needed) {
-      leave_out("this host offers sandbox level " + to_string(state.facts.best) + ", not " + to_string(needed));
+    if (wanted == "L1-abi5") {
+      constexpr int last_without_scopes = 5;
+      state.facts.landlock_abi = std::min(state.facts.landlock_abi, last_without_scopes);
     }
+    if (state.facts.best < choice.at_most) {
+      leave_out("this host offers sandbox level " + to_string(state.facts.best) + ", not " + to_string(choice.at_most));
+    }
+    state.at_most = choice.at_most;
     if (::access(variable("REGATTA_BIN_DIR", ".").append("/regatta-sandbox").c_str(), X_OK) != 0) {
       leave_out("regatta-sandbox cannot be run by this user");
     }
@@ -129,7 +149,6 @@ struct global_state {
 
   std::map<std::string, std::string> attacks;
   test_host state;
-  bool is_user = false;
 };
 
 global_state& global() {
@@ -208,9 +227,13 @@ const test_host& host() {
   return global().state;
 }
 
+bool is_on_host() {
+  return host().level == test_level::slot_uid || host().level == test_level::confined;
+}
+
 runner_config config_for_level() {
   runner_config config;
-  config.at_most = host().level == test_level::full ? level::full : level::namespaced;
+  config.at_most = host().at_most;
   config.require = config.at_most;
   return config;
 }
@@ -259,7 +282,9 @@ run_spec attack_spec(const std::string& name) {
   variables["ATTACK_HARNESS_PID"] = std::to_string(::getpid());
   variables["ATTACK_MARK"] = "mark" + std::to_string(::getpid());
   variables["ATTACK_PREFIX"] = host().python.base_prefix;
-  variables["ATTACK_MOST_PID"] = "5000";
+  constexpr int numbers_to_try = 5'000;
+  variables["ATTACK_MOST_PID"] = std::to_string((is_on_host() ? ::getpid() : 0) + numbers_to_try);
+  variables["ATTACK_VIEW"] = is_on_host() ? "host" : "own";
   return spec;
 }
 
@@ -267,7 +292,7 @@ run_result run(runner& sandbox, run_spec spec) {
   // Shared with the callback: it may come after a timeout of ours.
   auto promise = std::make_shared<std::promise<run_result>>();
   auto future = promise->get_future();
-  const bool wants_warmth = spec.preload && sandbox.obtained() != level::none;
+  const bool wants_warmth = spec.preload && sandbox.obtained() >= level::namespaced;
   sandbox.start(std::move(spec), [promise](run_result result) { promise->set_value(std::move(result)); });
   BOOST_REQUIRE(future.wait_for(std::chrono::seconds{60}) == std::future_status::ready);
   auto result = future.get();
@@ -279,13 +304,17 @@ std::vector<pid_t> survivors() {
   std::vector<pid_t> found;
   auto parents = zygote_pids();
   parents.push_back(forker_pid());
-  for (const auto parent : parents) {
-    const auto forker = std::to_string(parent);
-    std::istringstream children{linux_api::read_file("/proc/" + forker + "/task/" + forker + "/children")};
+  while (!parents.empty()) {
+    const auto parent = std::to_string(parents.back());
+    parents.pop_back();
+    std::istringstream children{linux_api::read_file("/proc/" + parent + "/task/" + parent + "/children")};
     for (std::string pid; children >> pid;) {
       // A zombie is gone but for the forker's wait.
       if (field_of(pid, "State:\t").substr(0, 1) != "Z") {
         found.push_back(static_cast<pid_t>(std::stol(pid)));
+        if (is_on_host()) {
+          parents.push_back(found.back());  // there is no namespace to know the others by
+        }
       }
     }
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A real runner at the level that the test program was started for (REGATTA_SANDBOX_TEST_LEVEL: L4, L3-root or
-/// L3-user; as L3-user the program, started as root, first becomes an ordinary user), and looks from outside at what
-/// runs left behind. If the host cannot offer the level, the program says SKIPPED and ends, or fails if
+/// A real runner at the level that the test program was started for, and looks from outside at what runs left behind.
+/// REGATTA_SANDBOX_TEST_LEVEL is L4, L3-root, L3-user (the program, started as root, first becomes an ordinary user),
+/// L2-docker, L1-docker (it enters a likeness of Docker's defaults, as root and as a user) or L1-abi5 (with a Landlock
+/// that knows no scopes). If the host cannot offer the level, the program says SKIPPED and ends, or fails if
 /// REGATTA_REQUIRE names `sandbox`.
 #pragma once
 
@@ -17,11 +18,12 @@
 
 namespace regatta::sandbox::test {
 
-enum class test_level { full, namespaced_root, namespaced_user };
+enum class test_level { full, namespaced_root, namespaced_user, slot_uid, confined };
 
 /// Shared by all cases of the program.
 struct test_host {
   test_level level = test_level::full;
+  regatta::sandbox::level at_most = regatta::sandbox::level::full;
   bool is_warm = false;  ///< REGATTA_SANDBOX_TEST_WARM: Python candidates start warm.
   host_facts facts;
   interpreter python;
@@ -31,6 +33,8 @@ struct test_host {
   std::string secret;      ///< Also in our environment as API_KEY.
 };
 const test_host& host();
+/// Runs see the host's processes and files as far as they may: L2 and L1.
+bool is_on_host();
 
 runner_config config_for_level();
 /// Fails the test if it cannot be opened.
@@ -49,7 +53,8 @@ run_spec program_spec(std::vector<std::string> argv);
 /// Starts and waits; 60 s are a failure.
 run_result run(runner& sandbox, run_spec spec);
 
-/// Processes that runs of this program left: in a pid namespace below ours, with our mark in their environment.
+/// Processes that runs of this program left: in a pid namespace below ours, with our mark in their environment, or below
+/// our forker.
 std::vector<pid_t> survivors();
 /// Polls until there are `count` at least, 30 s at most; fails the test else. A run without children is two: its pid 1
 /// and the candidate.
