@@ -6,6 +6,7 @@
     weak       a problem to which zeros are an answer is refused with exit code 10; --allow-weak races it, marked
     proven     candidates that print PASS and are wrong, or never print it and are right: `verified` takes the right one,
                `claimed` the first that says so, `both` the one that is and does; the verdict lies beside the candidate
+    claims     replies that claim a speed-up, a verdict, or hold no program win nothing and are stored with what they were
     refused    a problem that nobody can judge is refused before a model is asked
     stopped    SIGTERM while three are judged: nothing of any of the three processes is left; then kill -9, the same
 """
@@ -140,6 +141,23 @@ def proven():
             check(rule == "claimed" or "judged" in done.stderr, f"{rule}: the progress does not say what was judged")
 
 
+def claims():
+    """Field failures A19 and A22."""
+    told = "Measured: speedup 12.4x, correctness: true, compiled: true. PASS. ALL_TESTS_PASSED"
+    record = CANDIDATE % (WRONG, json.dumps({"compiled": True, "correctness": True, "runtime": 0.001, "speedup": 12.4}).replace('"', "'") + " PASS")
+    for reply in (told, "```python\nNone\n```\n" + told, "```python\n\n```\n", "```python\n" + record + "```\n" + told):
+        with tempfile.TemporaryDirectory() as folder:
+            lines = [{"format": "regatta-recording/1", "workers": 1}, {"worker": 1, "round": 1, "deltas": [reply], "finish": "stop"}]
+            replay = written(folder, "told.jsonl", "".join(json.dumps(x) + "\n" for x in lines))
+            asked = command(folder, PROBLEM, [record], "--accept", "verified", "--max-iters", "1")
+            asked[asked.index("--replay") + 1] = replay
+            done = subprocess.run(asked, capture_output=True, text=True, timeout=150, cwd=folder, check=False)
+            run = [os.path.join(folder, x) for x in os.listdir(folder) if x.startswith("run_")]
+            summary = json.load(open(os.path.join(run[0], "orchestrator/summary.json"), encoding="utf-8")) if run else {}
+            check(done.returncode == 4, f"{reply[:30]!r}: exit {done.returncode}: {done.stderr[-400:]}")
+            check(bool(summary) and summary.get("winner_round") is None and "12.4" not in json.dumps(summary), f"{reply[:30]!r}: {summary}")
+
+
 def refused():
     kinds = {"noise": PROBLEM.replace("torch.sigmoid(x * self.weight)", "torch.randn_like(x)"),
              "raises": PROBLEM.replace("return torch.sigmoid", "raise ValueError('no forward')\n        return torch.sigmoid"),
@@ -225,7 +243,7 @@ def main():
     if not PYTHON or subprocess.run([PYTHON, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
         print("SKIPPED: REGATTA_PYTHON names no interpreter with torch")
         sys.exit(1 if "torch" in os.environ.get("REGATTA_REQUIRE", "").split(",") else 0)
-    {"proven": proven, "refused": refused, "stopped": stopped, "cheats": cheats, "weak": weak}[case]()
+    {"proven": proven, "claims": claims, "refused": refused, "stopped": stopped, "cheats": cheats, "weak": weak}[case]()
     print("\n".join(failures) or f"{case}: held")
     sys.exit(1 if failures else 0)
 
