@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/judge_words.hpp"
+#include "sandbox/judge/timing_codec.hpp"
 #include "sandbox/judge/tolerance_codec.hpp"
 #include "sandbox/judge/tree_codec.hpp"
 
@@ -147,6 +148,13 @@ judge_request read_request(std::string_view text) {
   out.allows_weak = flag_member(x, "allow_weak");
   out.policy_off = x.contains("policy_off") ? read_names(x.at("policy_off")) : std::vector<std::string>{};
   out.engine = x.contains("engine") ? plain_line(text_member(x, "engine"), 100) : "";
+  out.timing_budget = std::chrono::milliseconds{count_member(x, "timing_budget_ms", 40'000, most_timeout_ms)};
+  out.timing_room.most = count_member(x, "timing_bytes", out.timing_room.most, std::uint64_t{1} << 50);
+  out.timing_room.usual = std::min(out.timing_room.usual, out.timing_room.most);
+  if (x.contains("bytes_per_s")) {
+    const auto& speed = x.at("bytes_per_s");
+    out.bytes_per_s = speed.is_number() && speed.get<double>() > 0 ? speed.get<double>() : 0;
+  }
   return out;
 }
 
@@ -155,7 +163,7 @@ std::string write_verdict(const judge_verdict& x) {
   for (const auto& trial : x.trials) {
     trials.push_back(write_trial(trial));
   }
-  const json out{{"judge_version", judge_version},
+  json out{{"judge_version", judge_version},
                  {"judgement", name_of(x.judgement)},
                  {"reason", x.reason},
                  {"feedback", x.feedback},
@@ -175,6 +183,9 @@ std::string write_verdict(const judge_verdict& x) {
                  {"reference", write_versions(x.reference)},
                  {"candidate", write_versions(x.candidate)},
                  {"reference_usable", x.is_reference_usable}};
+  if (x.timing) {
+    out["timing"] = write_timing(*x.timing);
+  }
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

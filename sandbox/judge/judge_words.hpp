@@ -8,9 +8,11 @@
 #include "sandbox/judge/kept_answer.hpp"
 #include "sandbox/judge/ending.hpp"
 #include "sandbox/judge/side_words.hpp"
+#include "sandbox/judge/timing_rules.hpp"
 #include "sandbox/judge/tolerance.hpp"
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +23,7 @@ inline constexpr int request_version = 1;
 /// Grows with every change of what is right.
 inline constexpr int judge_version = 2;
 
-enum class request_kind : std::uint8_t { judge, probe };
+enum class request_kind : std::uint8_t { judge, probe, time };
 enum class judged_stage : std::uint8_t { extract, kernel, compose };
 
 struct judge_request {
@@ -41,6 +43,9 @@ struct judge_request {
   bool allows_weak = false; ///< … or `correct` and marked.
   std::vector<std::string> policy_off;  ///< Names of rules that are not applied.
   std::string engine;
+  std::chrono::milliseconds timing_budget{40'000};  ///< Of a timing: no new pair after it, once there are enough.
+  double bytes_per_s = 0;                           ///< How fast the device moves memory at most; 0: not known.
+  regatta::judge::timing_room timing_room;
 };
 
 struct trial_record {
@@ -67,6 +72,7 @@ struct judge_verdict {
   std::string engine, mode;
   side_versions reference, candidate;
   bool is_reference_usable = true;
+  std::optional<timing_report> timing;
 
   void mark(const std::string& x);
 };
@@ -77,8 +83,8 @@ std::string write_verdict(const judge_verdict& x);
 
 }  // namespace regatta::judge
 
-REGATTA_ENUM_NAMES(regatta::judge::request_kind, 2, {regatta::judge::request_kind::judge, "judge"},
-                   {regatta::judge::request_kind::probe, "probe"});
+REGATTA_ENUM_NAMES(regatta::judge::request_kind, 3, {regatta::judge::request_kind::judge, "judge"},
+                   {regatta::judge::request_kind::probe, "probe"}, {regatta::judge::request_kind::time, "time"});
 REGATTA_ENUM_NAMES(regatta::judge::judged_stage, 3, {regatta::judge::judged_stage::extract, "extract"},
                    {regatta::judge::judged_stage::kernel, "kernel"},
                    {regatta::judge::judged_stage::compose, "compose"});

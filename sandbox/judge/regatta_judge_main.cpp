@@ -96,7 +96,8 @@ int run(const arguments& fds, const judge_request& request) {
     verdict = probe_problem(request, reference);
   } else {
     channel candidate{side::candidate, fds.candidate_in, fds.candidate_out, request.body_limit};
-    verdict = judge_candidate(request, reference, candidate);
+    verdict = request.kind == request_kind::time ? time_candidate(request, reference, candidate)
+                                                 : judge_candidate(request, reference, candidate);
   }
   return write_all(fds.verdict, write_verdict(verdict) + "\n") ? 0 : exit_internal;
 }
@@ -116,8 +117,8 @@ int main(int argc, char** argv) {
   }
   try {
     const auto request = read_request(*text);
-    if (request.kind == request_kind::judge && (fds->candidate_in < 0 || fds->candidate_out < 0)) {
-      return usage("a judge wants a candidate's descriptors");
+    if (request.kind != request_kind::probe && (fds->candidate_in < 0 || fds->candidate_out < 0)) {
+      return usage("to judge or time, it wants a candidate's descriptors");
     }
     return run(*fds, request);
   } catch (const malformed& x) {

@@ -14,6 +14,10 @@ judge_verdict judge_candidate(const judge_request& request, channel& reference, 
 /// Before a race: is the reference repeatable, and does it tell right from cheap wrong answers?
 judge_verdict probe_problem(const judge_request& request, channel& reference);
 
+/// How fast is a candidate that is right, beside the reference? The verdict is about the outputs of timed calls, and
+/// `timing` is there.
+judge_verdict time_candidate(const judge_request& request, channel& reference, channel& candidate);
+
 /// The judge's own, what the problem wants instead, what the request wants instead; then tightened.
 tolerance_table tolerances_for(const judge_request& request, const std::vector<tolerance_wish>& of_problem);
 

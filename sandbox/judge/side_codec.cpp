@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/judge/side_codec.hpp"
 
+#include "sandbox/judge/timing_codec.hpp"
 #include "sandbox/judge/tolerance_codec.hpp"
 #include "sandbox/judge/tree_codec.hpp"
 
@@ -160,6 +161,10 @@ json question_head(const char* op, const question& x) {
 }
 
 }  // namespace
+
+json open_answer(std::string_view head, side who, const char* op, std::uint64_t id) {
+  return open_head(head, who, op, id);
+}
 
 std::uint64_t changed_inputs::body_bytes() const {
   std::uint64_t sum = whole ? judge::body_bytes(*whole) : 0;

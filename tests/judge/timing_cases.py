@@ -53,6 +53,8 @@ class Pair:
         self.hello, self.number = self.ref.hear(), 0
         case.assertEqual(self.hello["op"], "hello")
         case.assertEqual(self.cand.hear()["op"], "hello")
+        truth = driver.ask_reference(self.ref)
+        self.asked = driver.ask_candidate(self.cand, self.hello, truth["inputs"])
 
     def __enter__(self):
         return self
@@ -65,12 +67,11 @@ class Pair:
 
     def load(self, keep_model=False, first_seed=100, calls=CALLS):
         self.number += 1
-        head = {"op": "time_load", "id": self.number, "init_seed": 5, "style": "plain", "keep_model": keep_model}
+        head = {"op": "time_load", "id": self.number, "init_seed": 5, "style": "plain",
+                "model": "kept" if keep_model else "fresh"}
         truth = self.ref.ask({**head, "input_seeds": [first_seed + i for i in range(calls)]})
         self.case.assertEqual(truth["op"], "loaded", truth)
-        asked = {**head, "mode": self.hello["mode"], "init_args": self.hello["init_args"], "inputs": truth["inputs"],
-                 "parameters": None}
-        return truth, self.cand.ask(asked, [self.hello["init_args"], *truth["inputs"]])
+        return truth, self.cand.ask({**head, "inputs": truth["inputs"]}, truth["inputs"])
 
     def go(self, nonce, calls=CALLS):
         self.number += 1
@@ -157,18 +158,17 @@ class Model(Base):
 
     def test_outputs_remembered_by_the_inputs_content_are_never_found_again(self):
         text = HEAD + """
-known, hits = {}, [0]
+known, hits, last = {}, [0], [None]
 
 class Model(Base):
     def forward(self, x, ids):
         key = (bytes(x.numpy().tobytes()), bytes(ids.numpy().tobytes()))
-        hits[0] += key in known
+        hits[0] += key in known and key != last[0]  # the warm-up calls one input again
+        last[0] = key
         if key not in known:
             known[key] = self.right(x, ids)
         return known[key] + hits[0]
 """
-        # The warm-up's calls on one set are hits, and wrong ones; in batches there are none beyond these.
-        text = text.replace("hits[0] += key in known", "hits[0] += key in known and len(known) > 1")
         self.assertLess(max(self.errors(text, (False, True))), 1e-4)
 
     def test_work_that_only_the_first_call_of_a_batch_does_is_missed(self):

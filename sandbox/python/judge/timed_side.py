@@ -7,8 +7,8 @@ from tree import Encoder
 
 
 class TimedSide:
-    """`open_sets(question, channel)` gives (inputs of each call, a call to be warmed up or None, trees for the answer or
-    None, their tensors)."""
+    """`open_sets(question, channel)` gives (inputs of each call, a call to be warmed up or None, what the answer says
+    besides, the tensors of that)."""
 
     def __init__(self, open_sets):
         self.open_sets, self.timer, self.codec = open_sets, None, None
@@ -35,13 +35,10 @@ class TimedSide:
         return self.framed(head, encoder.tensors)
 
     def load(self, question, channel):
-        self.timer.outputs, self.timer.sets = [], []
-        sets, call, trees, tensors = self.open_sets(question, channel)
+        self.timer.outputs, self.timer.sets, self.timer.places = [], [], []
+        sets, call, said, tensors = self.open_sets(question, channel)
         self.timer.load(sets, call)
-        head = {"op": "loaded", "id": question["id"]}
-        if trees is not None:
-            head["inputs"] = trees
-        return self.framed(head, tensors)
+        return self.framed({"op": "loaded", "id": question["id"], **said}, tensors)
 
     def framed(self, head, tensors):
         if not tensors:

@@ -57,9 +57,9 @@ class Timer:
     # Inputs ----------------------------------------------------------------------------------------------------------
 
     def load(self, sets, call=None):
-        """New inputs; a new `call`, too, is warmed up."""
+        """New inputs, which nobody else holds; a new `call`, too, is warmed up."""
         self.outputs, self.sets, self.places = [], [], []
-        self.sets = [modules.fresh(self.codec, x, self.device) for x in sets]
+        self.sets = [modules.moved(self.codec, x, self.device) for x in sets]
         self.places = [[self.codec.twin(x) for x in self.tensors_in(y)] for y in self.sets]
         if call is not None:
             self.call = call
