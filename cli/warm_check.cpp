@@ -16,7 +16,7 @@ std::string why_cold(const sandbox::interpreter& python, const sandbox::host_fac
     return error;
   }
   auto spec = candidate_spec({}, nullptr, python, {});
-  spec.preload = preload_for(nullptr, {"import torch"});
+  ask_for_warmth(spec, nullptr, {"import torch"});
   spec.limits.wall = std::chrono::seconds{15};  // after the zygote's own 15
   std::promise<sandbox::run_result> ended;
   runner->start(std::move(spec), [&](sandbox::run_result result) { ended.set_value(std::move(result)); });

@@ -28,6 +28,8 @@ struct gpu {
   std::uint64_t memory = 0;       ///< Bytes.
   std::string compute_capability;  ///< "9.0"; empty if unknown.
   std::vector<std::string> device_nodes;  ///< All that a run needs: nvidiactl, nvidia-uvm, nvidia<minor>.
+  double memory_bytes_per_s = 0;  ///< At most, by its clocks and the width of its bus; 0: unknown.
+  std::string kernel_helpers{};  ///< `run_spec::kernel_helpers`; empty: none are kept.
 };
 
 struct evaluator_config {

@@ -4,6 +4,7 @@
 #include "messages/install_paths.hpp"
 #include "node/evaluator.hpp"
 #include "node/judge_codec.hpp"
+#include "node/judge_memory.hpp"
 #include "node/sandbox_launcher.hpp"
 #include "sandbox/unique_fd.hpp"
 
@@ -28,7 +29,8 @@ constexpr const char* request_file = "request.json";
 /// KernelAgent's names, which candidates may know.
 constexpr const char* problem_file = "problem.py";
 constexpr const char* candidate_file = "candidate_main.py";
-/// The comparator holds a copy of a question's inputs and pieces of the outputs.
+/// The comparator keeps parts of a question up to a size of its own (sandbox/judge/exchange.hpp, kept_answer.hpp), whatever
+/// the problem's.
 constexpr byte_count comparator_memory = 2 * GiB;
 /// Time for the verdict after the candidate's own time is over. Below the lease's grace (10 s, node/run_book.hpp).
 constexpr std::chrono::milliseconds verdict_grace{5'000};
@@ -53,13 +55,26 @@ sandbox::run_spec side_spec(const judge_kit& kit, const judge_place& place, std:
   spec.argv.insert(spec.argv.end(), {"--device", place.device == nullptr ? "cpu" : "cuda"});
   spec.environment = run_environment(place.device, place.host_environment);
   spec.files = kit.side_files;
-  spec.preload = preload_for(place.device, {subject.content});
-  spec.files.push_back(std::move(subject));
   spec.readable = place.python.readable;
+  ask_for_warmth(spec, place.device, {subject.content});
+  spec.files.push_back(std::move(subject));
   spec.devices = place.device == nullptr ? std::vector<std::string>{} : place.device->device_nodes;
   spec.limits = place.limits;
   spec.is_alone = place.is_alone;
   return spec;
+}
+
+byte_count room_at(const judge_place& place) {
+  return question_room(place.limits, memory_of(place.device == nullptr ? 0 : place.device->memory));
+}
+
+/// Both sides are on the device at once, and what a batch makes on its way needs memory, too.
+timing_host timing_host_of(const judge_place& place) {
+  constexpr byte_count parts = 3;
+  const auto host = place.limits.memory / 2;
+  return place.device == nullptr
+             ? timing_host{host, 0}
+             : timing_host{std::min(host, std::max(place.device->memory / parts, byte_count{1})), place.device->memory_bytes_per_s};
 }
 
 sandbox::run_spec comparator_spec(const judge_kit& kit, const judge_place& place, const judge_question& question) {
@@ -69,7 +84,7 @@ sandbox::run_spec comparator_spec(const judge_kit& kit, const judge_place& place
   if (!question.is_probe) {
     spec.argv.insert(spec.argv.end(), {"--candidate-in", "1", "--candidate-out", "1"});
   }
-  spec.files = {{request_file, judge_request(question, place.limits.wall)}};
+  spec.files = {{request_file, judge_request(question, place.limits.wall, room_at(place), timing_host_of(place))}};
   spec.keep = {judge_verdict_file};
   spec.readable = {{kit.comparator, false}};
   spec.limits.wall = place.limits.wall + verdict_grace;
@@ -108,7 +123,8 @@ judge_specs make_judge_specs(const judge_kit& kit, const judge_place& place, con
   judge_specs out;
   out.comparator = comparator_spec(kit, place, question);
   std::vector<std::string> asked{"reference_side.py", "--problem", problem_file, "--mode",
-                                 question.terms.is_eval ? "eval" : "as_constructed"};
+                                 question.terms.is_eval ? "eval" : "as_constructed",
+                                 "--limit", std::to_string(room_at(place))};
   if (question.terms.allow_tf32) {
     asked.emplace_back("--allow-tf32");
   }

@@ -6,14 +6,32 @@
 
 namespace regatta {
 
-std::optional<std::vector<std::string>> preload_for(const gpu* device, std::initializer_list<std::string_view> texts) {
+namespace {
+
+/// As the zygote's compiler wants it: `cuda:90`; empty if unknown.
+std::string kernel_target(const gpu& device) {
+  auto capability = device.compute_capability;
+  std::erase(capability, '.');
+  return capability.empty() ? "" : "cuda:" + capability;
+}
+
+}  // namespace
+
+void ask_for_warmth(sandbox::run_spec& spec, const gpu* device, std::initializer_list<std::string_view> texts) {
   const auto has = [&](std::string_view words) {
     return std::ranges::any_of(texts, [&](std::string_view x) { return x.find(words) != x.npos; });
   };
-  if (device != nullptr || !(has("import torch") || has("from torch") || has("import triton"))) {
-    return std::nullopt;
+  if (!has("import torch") && !has("from torch") && !has("import triton")) {
+    return;
   }
-  return std::vector<std::string>{"torch", "triton", "triton.language", "triton.experimental.gluon", "numpy.random"};
+  spec.preload = {"torch", "triton", "triton.language", "triton.experimental.gluon", "numpy.random"};
+  if (device != nullptr) {
+    spec.kernel_target = kernel_target(*device);
+    spec.kernel_helpers = device->kernel_helpers;
+    if (!spec.kernel_helpers.empty()) {
+      spec.readable.push_back({spec.kernel_helpers, true});
+    }
+  }
 }
 
 std::map<std::string, std::string> run_environment(const gpu* device, std::map<std::string, std::string> host) {
@@ -36,7 +54,7 @@ sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandb
   spec.readable = python.readable;
   spec.devices = device == nullptr ? std::vector<std::string>{} : device->device_nodes;
   spec.limits = what.limits;
-  spec.preload = preload_for(device, {what.code, what.problem});
+  ask_for_warmth(spec, device, {what.code, what.problem});
   return spec;
 }
 

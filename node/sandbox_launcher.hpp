@@ -34,10 +34,9 @@ sandbox::run_spec candidate_spec(const run& what, const gpu* device, const sandb
 /// What a run on this device finds in its environment, be it a candidate or a side of the judge.
 std::map<std::string, std::string> run_environment(const gpu* device, std::map<std::string, std::string> host);
 
-/// What a run on this device would like to find loaded; empty: it starts cold. A fork of a process that has touched a GPU
-/// cannot use it, and Triton decides at import whether it interprets, so only runs without a device start warm. One whose
-/// `texts` (what it executes) never import torch neither waits for torch nor dies with its page tables.
-std::optional<std::vector<std::string>> preload_for(const gpu* device, std::initializer_list<std::string_view> texts);
+/// How a run would like to start warm: what it finds loaded and, on a GPU, what Triton compiled and built before. One
+/// whose `texts` (what it executes) never import torch neither waits for torch nor dies with its page tables: it is cold.
+void ask_for_warmth(sandbox::run_spec& spec, const gpu* device, std::initializer_list<std::string_view> texts);
 
 class sandbox_launcher final : public candidate_launcher {
 public:

@@ -62,6 +62,10 @@ struct run_spec {
   /// Wishes to start warm: forked from a Python that has loaded these modules (those that it finds). Where that cannot
   /// be, the run starts as any other, and its result says why.
   std::optional<std::vector<std::string>> preload;
+  /// `cuda:90`: that Python has also compiled Triton kernels of ours for this architecture once. Empty: it has not.
+  std::string kernel_target;
+  /// Folder of the host, also in `readable`: Triton's C helpers, as our own seeding run built them. May not be there yet.
+  std::string kernel_helpers;
 };
 
 /// How the run ended. `judgement` is not ours to say.

@@ -22,17 +22,15 @@ std::optional<zygote_key> zygote_key_of(const run_spec& spec, std::string& why_c
   if (!spec.preload) {
     return std::nullopt;
   }
-  if (spec.argv.empty() || !spec.devices.empty()) {
-    why_cold = "devices are for processes of their own";
-    return std::nullopt;
-  }
-  const auto script = std::find_if_not(spec.argv.begin() + 1, spec.argv.end(), is_known_flag);
+  const auto first = spec.argv.begin() + (spec.argv.empty() ? 0 : 1);
+  const auto script = std::find_if_not(first, spec.argv.end(), is_known_flag);
   const auto is_script = [&](const input_file& file) { return script != spec.argv.end() && file.name == *script; };
   if (std::none_of(spec.files.begin(), spec.files.end(), is_script)) {
     why_cold = "not a script of the run's own files after flags of -B -E -I -s -u";
     return std::nullopt;
   }
-  return zygote_key{{spec.argv.begin(), script}, spec.environment, *spec.preload};
+  return zygote_key{{spec.argv.begin(), script}, spec.environment, *spec.preload, spec.kernel_target,
+                    spec.kernel_helpers};
 }
 
 zygote_book::answer zygote_book::ask(const zygote_key& key, clock::time_point now) {

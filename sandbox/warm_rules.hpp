@@ -20,6 +20,8 @@ struct zygote_key {
   std::vector<std::string> command;  ///< Interpreter and its flags.
   std::map<std::string, std::string> environment;
   std::vector<std::string> preload;
+  std::string kernel_target;
+  std::string kernel_helpers;
   auto operator<=>(const zygote_key&) const = default;
 };
 

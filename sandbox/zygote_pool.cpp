@@ -71,7 +71,7 @@ void zygote_pool::start(id zygote, clock::time_point now) {
   forker_link::command what;
   what.program = key.command.front();
   what.argv = key.command;
-  what.argv.insert(what.argv.end(), {files_.script, files_.library, joined(key.preload)});
+  what.argv.insert(what.argv.end(), {files_.script, files_.library, joined(key.preload), key.kernel_target, key.kernel_helpers});
   for (const auto& [name, value] : key.environment) {
     what.environment.push_back(name + "=" + value);
   }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python that loads what many runs load first, then forks each of them ready (docs/adr/0009).
 
-    python [flags] zygote.py LIBRARY MODULE,MODULE…
+    python [flags] zygote.py LIBRARY MODULE,MODULE… KERNEL_TARGET HELPERS
 
 The runner starts it with a run's own flags and environment, in "/", with its socket as descriptor 3. It runs no code of
 any candidate: that begins in `go_on`, in a process that is confined already and never comes back from there.
@@ -12,6 +12,7 @@ import builtins
 import ctypes
 import gc
 import importlib
+import importlib.util
 import io
 import os
 import random
@@ -85,13 +86,23 @@ def codes_beside(folder):
     return codes
 
 
+def load_warm_gpu(folder):
+    """Without a name in sys.modules: candidates meet nothing that a cold run has not."""
+    path = os.path.join(folder, "warm_gpu.py")
+    spec = importlib.util.spec_from_file_location("warm_gpu", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def threads():
     return os.stat("/proc/self/task").st_nlink - 2
 
 
 def is_fit():
     torch = sys.modules.get("torch")
-    return int(threads() == 1 and not (torch is not None and torch.cuda.is_initialized()))
+    is_cuda_up = torch is not None and torch.cuda.is_initialized()
+    return int(threads() == 1 and not is_cuda_up and not warm_gpu.has_device_open())
 
 
 # In the run ----------------------------------------------------------------------------------------------------------
@@ -219,6 +230,7 @@ def leave(status):
 def go_on(count, words):
     try:
         status = 1
+        warm_gpu.take_helpers(HELPERS)
         kept = settle()  # noqa: F841
         status = run_script([os.fsdecode(words[i]) for i in range(count)])
     finally:
@@ -226,11 +238,14 @@ def go_on(count, words):
 
 
 def main():
-    library, names = sys.argv[1:3]
+    global warm_gpu, HELPERS
+    library, names, target, HELPERS = sys.argv[1:5]
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [x for x in sys.path if x != here]
     try:
+        warm_gpu = load_warm_gpu(here)
         preload([x for x in names.split(",") if x])
+        warm_gpu.compile_once(target)
         exercise()
         disarm()
         Loader.codes = codes_beside(os.path.join(here, "judge"))

@@ -13,7 +13,7 @@ using advice = zygote_book::advice;
 const zygote_book::clock::time_point start{1'000'000s};
 
 zygote_key key(const std::string& name) {
-  return {{"/usr/bin/python3"}, {}, {name}};
+  return {{"/usr/bin/python3"}, {}, {name}, {}, {}};
 }
 
 run_spec spec(std::vector<std::string> argv) {
@@ -54,10 +54,10 @@ BOOST_AUTO_TEST_CASE(an_interpreter_with_known_flags_and_a_script_of_the_run_can
   BOOST_TEST(!is_warm(spec({"/usr/bin/python3", "/run/job/main.py"})));
 }
 
-BOOST_AUTO_TEST_CASE(a_run_with_a_device_is_cold) {
+BOOST_AUTO_TEST_CASE(a_run_with_devices_may_be_warm_as_it_gets_them_after_the_fork) {
   auto what = spec({"/usr/bin/python3", "main.py"});
   what.devices = {"/dev/nvidia0"};
-  BOOST_TEST(!is_warm(what));
+  BOOST_TEST(is_warm(what));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_does_not_ask_is_cold_without_a_reason) {
@@ -80,6 +80,12 @@ BOOST_AUTO_TEST_CASE(flags_environment_and_modules_make_the_key_and_arguments_do
   other = base;
   other.preload = {"numpy"};
   BOOST_TEST((of(base) != of(other)));
+  other = base;
+  other.kernel_target = "cuda:90";
+  BOOST_TEST((of(base) != of(other)));
+  other = base;
+  other.devices = {"/dev/nvidia1"};
+  BOOST_TEST((of(base) == of(other)));
 }
 
 BOOST_AUTO_TEST_CASE(the_first_run_starts_one_and_all_wait_for_it) {

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <future>
@@ -133,6 +134,55 @@ BOOST_AUTO_TEST_CASE(the_death_of_one_ends_its_runs_and_no_others) {
   const auto next = end_of(start(*sandbox, again));
   BOOST_TEST((next.claim == claim::run_tests), next.reason);
   BOOST_TEST(next.why_cold == "no zygote: it died");
+}
+
+BOOST_AUTO_TEST_CASE(each_run_has_the_devices_of_its_own_and_its_zygote_none) {
+  std::vector<std::string> there;
+  for (const char* node : {"/dev/fuse", "/dev/loop-control", "/dev/kmsg", "/dev/ptmx", "/dev/tty", "/dev/mem"}) {
+    if (::access(node, F_OK) == 0) {
+      there.emplace_back(node);
+    }
+  }
+  BOOST_REQUIRE(there.size() >= 2U);
+  const leaves_nothing guard;
+  const auto sandbox = open_runner();
+  auto spec = spec_with("", "import os\nprint(sorted(x for x in os.listdir('/dev') if '/dev/' + x in " +
+                                std::string{"['" + there[0] + "', '" + there[1] + "']), 'PASS')"});
+  for (const auto& node : {there[0], there[1]}) {
+    spec.devices = {node};
+    const auto result = end_of(start(*sandbox, spec));
+    BOOST_TEST(result.is_warm, result.why_cold);
+    BOOST_TEST(result.stdout_kept.starts_with("['" + node.substr(5) + "']"), result.stdout_kept << result.stderr_kept);
+  }
+  BOOST_TEST(zygote_pids().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(helpers_of_the_kernel_compiler_are_found_in_each_runs_own_cache_and_cannot_be_written) {
+  const leaves_nothing guard;
+  const auto folder = host().folder + "/helpers";
+  ::mkdir(folder.c_str(), 0755);
+  ::mkdir((folder + "/KEY").c_str(), 0755);
+  std::ofstream{folder + "/KEY/helper.so"} << "built by us";
+  const auto sandbox = open_runner();
+  auto spec = spec_with("", R"(import os
+here = os.environ["TRITON_CACHE_DIR"] + "/KEY/helper.so"
+print(open(here).read())
+for attempt in (lambda: open(here, "w"), lambda: os.unlink(here), lambda: os.mkdir(os.path.dirname(here) + "/x")):
+    try:
+        attempt()
+    except OSError:
+        continue
+    raise SystemExit("written")
+os.mkdir(os.environ["TRITON_CACHE_DIR"] + "/OWN")
+print("PASS")
+)");
+  spec.environment["TRITON_CACHE_DIR"] = "/run/job/.cache/triton";
+  spec.kernel_helpers = folder;
+  spec.readable.push_back({folder, true});
+  const auto result = end_of(start(*sandbox, spec));
+  BOOST_TEST(result.is_warm, result.why_cold);
+  BOOST_TEST((result.claim == claim::run_tests), result.stdout_kept << result.stderr_kept);
+  BOOST_TEST(result.stdout_kept.starts_with("built by us"), result.stdout_kept);
 }
 
 BOOST_AUTO_TEST_CASE(they_end_with_the_runner) {
