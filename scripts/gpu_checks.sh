@@ -98,6 +98,56 @@ check $? "a wrong candidate is not"
 verify cuda_inline.py "$root/examples/swish_residual.py"
 check $? "a CUDA candidate (load_inline) is correct"
 
+echo "== timing: reference and candidate, alone on the GPU"
+cat >large_swish.py <<'PY'
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * torch.sigmoid(x)
+def get_inputs():
+    return [torch.randn(4096, 8192)]
+def get_init_inputs():
+    return []
+PY
+cat >large_swish_fused.py <<'PY'
+import torch, triton, triton.language as tl
+@triton.jit
+def swish(x_ptr, out_ptr, count, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < count)
+    tl.store(out_ptr + at, x * tl.sigmoid(x), mask=at < count)
+def kernel_function(x):
+    out = torch.empty_like(x)
+    swish[(triton.cdiv(x.numel(), 4096),)](x, out, x.numel(), BLOCK=4096)
+    return out
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return kernel_function(x)
+PY
+timed() {
+  began=$(date +%s%N)
+  timeout 300 "$regatta" verify "$@" --timing --json --python "$python" --device gpu >timing.json 2>progress.log
+  "$python" - $((($(date +%s%N) - began) / 1000000)) <<'PY'
+import json, sys
+timing = json.load(open("timing.json"))["timing"]
+shown = {key: timing[key] for key in ("status", "speedup", "candidate_ms", "reference_ms", "pairs", "calls", "floor_ms", "flags", "own_ms", "gpu", "kernelbench")}
+print(json.dumps(shown), "in", sys.argv[1], "ms")
+assert timing["status"] == "timed", timing["reason"]
+assert timing["kernelbench"]["candidate_ms"]["num_trials"] >= 10 and timing["bytes_per_s_source"] == "nvml"
+assert timing["gpu"]["samples"] > 0 and timing["engine"].startswith("cuda-sm_")
+PY
+}
+timed large_swish_fused.py large_swish.py
+check $? "a memory-bound Triton candidate is timed, KernelBench's numbers beside it"
+timed softmax_rows.py "$root/examples/softmax_rows.py"
+check $? "a small Triton candidate is timed"
+timed cuda_inline.py "$root/examples/swish_residual.py"
+check $? "a CUDA candidate (load_inline) is timed"
+race "$root/examples/softmax_rows.py" --replay "$root/examples/recordings/softmax_rows.jsonl" --max-iters 3 --timing
+check $? "a race with --timing is won"
+grep -q "^Timing .*times the reference's speed" account.txt
+check $? "and its winner timed"
+
 echo "== a lease shows exactly one GPU"
 cat >one_gpu.py <<'PY'
 import os, torch
