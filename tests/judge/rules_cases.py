@@ -173,6 +173,30 @@ class Rules(unittest.TestCase):
         unused = GOOD.replace("    kernel[(1,)](x, y, x.numel(), BLOCK=16)\n", "").replace("TOP", "").replace("BODY", "pass").replace("INIT", "").replace("FORWARD", "pass")
         self.assertEqual([x["rule"] for x in policy.check(unused)], ["kernel_unused"])
 
+    def test_kernels_stand_anywhere(self):
+        launch = "\ndef kernel_function(x):\n    kernel[(1,)](x)\n    return x\n"
+        kernel = "def kernel(x_ptr):\n    tl.store(x_ptr, 1.0)\n"
+        marked = "@triton.jit\n" + kernel
+        imports = "import torch, triton\nimport triton.language as tl\n"
+        indented = "    " + marked.replace("\n", "\n    ")
+        for text in ("def make():\n" + indented + "return kernel\nkernel = make()\n",
+                     "class Kernels:\n    @staticmethod\n" + indented + "\nkernel = Kernels.kernel\n",
+                     kernel + "kernel = triton.jit(kernel)\n", marked):
+            with self.subTest(text):
+                self.assertEqual(policy.check(imports + text + launch), [])
+        self.assertEqual([x["rule"] for x in policy.check(imports + kernel + launch)], ["no_kernel"])
+
+    def test_gradients_are_free(self):
+        """Nobody asks for them."""
+        top = "class Scale(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return %s\n\n" \
+              "    @staticmethod\n    def backward(ctx, grad):\n        return torch.matmul(grad, grad)\n"
+        self.assertEqual(rules(top=top % "launch(x)", body="return Scale.apply(x)"), [])
+        self.assertIn("torch_fallback", rules(top=top % "x.softmax(-1)", body="return Scale.apply(x)"))
+
+    def test_locks_are_no_threads(self):
+        self.assertEqual(rules(top="import threading\nLOCK = threading.Lock()", body="with LOCK:\n    return launch(x)"), [])
+        self.assertIn("threads", rules(top="import threading\nLOCK = threading.Lock(); threading.Thread()", body="pass"))
+
     def test_findings_say_where(self):
         found = policy.check("import torch\ndef kernel_function(x):\n    return x @ x\n")[-1]
         self.assertEqual((found["rule"], found["severity"], found["line"]), ("torch_fallback", "error", 3))

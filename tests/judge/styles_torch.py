@@ -25,6 +25,9 @@ add("convolution_and_batch_norm_folded", "weights: folded into each other in the
 add("an_unused_draw_before_the_layers", "weights: a draw that nobody needs", "return self.fc(x) + 0 * self.unused.sum()", "return self.fc(x)", made="self.unused = torch.randn(9)\nself.fc = nn.Linear(6, 3)")
 add("sequential_of_modules", "weights: nested modules", "return self.body(x)", "for layer in self.layers:\n    x = layer(x)\nreturn x",
     made="self.body = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 2))", own="self.layers = nn.ModuleList([nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 2)])")
+add("weight_normalised", "weights: a parametrisation", "return self.fc(x)", "return F.linear(x, self.fc.weight, self.fc.bias)", made="self.fc = nn.utils.parametrizations.weight_norm(nn.Linear(6, 3))")
+add("lazy_layer", "weights: made at the first call", "return self.fc(x)", "return self.fc(x)", made="self.fc = nn.Linear(6, 3)", own="self.fc = nn.LazyLinear(3)")
+add("seeds_by_itself", "weights: another seed in the constructor", "return x * self.w", "return self.w * x", made="self.w = nn.Parameter(torch.randn(6))", own="torch.manual_seed(0)\nself.w = nn.Parameter(torch.randn(6))")
 add("complex_parameters", "weights: complex", "return x * self.w", "return torch.view_as_complex(torch.stack([x.real * self.w.real - x.imag * self.w.imag, x.real * self.w.imag + x.imag * self.w.real], -1))",
     "torch.randn(3, dtype=torch.complex64)", made="self.w = nn.Parameter(torch.randn(3, dtype=torch.complex64))")
 add("lists_and_tuples_as_arguments", "constructor: arguments that are changed", "return {k: self.fc(x) for k in self.names}", "y = self.fc(x)\nreturn dict.fromkeys(self.names, y)",
@@ -50,6 +53,10 @@ add("dataclass_and_named_tuple", "outputs: records, None, numbers, text", "retur
     before="P = collections.namedtuple('P', 'a b')\n@dataclasses.dataclass\nclass Out:\n    a: object\n    b: object = None\n")
 add("postponed_annotations", "outputs: a dataclass whose module must be known", "return Out(x * 2)", "return Out(x + x)", top="from __future__ import annotations\n",
     before="@dataclasses.dataclass\nclass Out:\n    a: torch.Tensor\n    b: 'int' = dataclasses.field(default_factory=int)\n")
+add("frozen_dataclass_with_slots", "outputs: a record without a dict", "return Out(x, 1)", "return Out(a=x.clone(), b=1)",
+    before="@dataclasses.dataclass(frozen=True, slots=True)\nclass Out:\n    a: object\n    b: int\n")
+add("torch_return_types", "outputs: torch's own tuples", "return torch.max(x, dim=1)", "return tuple(torch.max(x, dim=1))")
+add("default_dict", "outputs: mappings", "return {'a': x, 'b': x * 2}", "y = collections.defaultdict(list)\ny['a'], y['b'] = x, x + x\nreturn y")
 add("the_same_tensor_twice", "outputs: shared memory", "return x, x, x[0]", "y = x.clone()\nreturn y, y, y[0]")
 add("narrow_dtypes", "outputs: many dtypes", "return x.half(), x.bfloat16(), (x * 10).to(torch.int8), x > 0, x.double()", "return x.to(torch.float16), x.to(torch.bfloat16), (x * 10).char(), 0 < x, x.to(torch.float64)")
 add("infinities_and_nan", "outputs: not finite where the problem's are not", "return torch.log(x), x / 0", "return x.log(), x * float('inf')", "torch.randn(4, 6)")

@@ -351,6 +351,30 @@ scaled("output_in_a_slice_of_a_larger_one", "view with offset and stride", "\nde
        "    scale_kernel[(2,)](x, y[1:], factor, x.numel(), BLOCK=16)\n    return y[1:]\n")
 scaled("conversion_after_the_launch", "computed wider, returned narrow", "\ndef kernel_function(x, factor):\n    y = torch.empty(x.shape, dtype=torch.float64, device=x.device)\n"
        "    scale_kernel[(2,)](x.double(), y, factor, x.numel(), BLOCK=16)\n    return y.to(x.dtype)\n")
+NESTED = SCALE.replace("\n", "\n    ")
+scaled("kernel_in_a_function", "the kernel is made by a function", "\n    return scale_kernel\n\nKERNEL = make()\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
+       "    KERNEL[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n", "def make():" + NESTED)
+scaled("kernel_in_a_class", "the kernel is a static method", "\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
+       "    Kernels.scale_kernel[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n", "class Kernels:" + NESTED.replace("@triton", "@staticmethod\n    @triton"))
+scaled("kernel_without_a_decorator", "the kernel is made by a call", "\nKERNEL = triton.jit(scale_kernel)\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
+       "    KERNEL[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n", SCALE.replace("@triton.jit\n", ""))
+scaled("autograd_function_with_a_gradient_by_torch", "a gradient that nobody asks for", """
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        ctx.save_for_backward(x)
+        y = torch.empty_like(x)
+        scale_kernel[(2,)](x, y, factor, x.numel(), BLOCK=16)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.matmul(grad, torch.eye(grad.shape[1])) * ctx.factor, None
+
+def kernel_function(x, factor):
+    return Scale.apply(x, factor)
+""")
 scaled("launcher_class_and_postponed_annotations", "a class around the launch", """
 @dataclasses.dataclass
 class Launcher:

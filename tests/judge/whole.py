@@ -41,6 +41,12 @@ class Judge:
     def probe(self, problem, **terms):
         return self.ask(problem=problem, stage="kernel", probe=True, **terms)
 
+    def warm_up(self, candidate, problem):
+        """On a busy machine the first interpreter may come up too late for the first judging."""
+        for _ in range(5):
+            if self(candidate, problem)["is_warm"]:
+                return
+
     def close(self):
         self.process.stdin.close()
         self.process.stdout.close()

@@ -59,7 +59,10 @@ class Channel:
         """Fills the memoryview. False at end of file."""
         at = 0
         while at < len(view):
-            got = _readv(self.questions, [view[at:at + READ_BYTES]])
+            try:
+                got = _readv(self.questions, [view[at:at + READ_BYTES]])
+            except ConnectionResetError:  # who asked left something of ours unread
+                got = 0
             if got == 0:
                 return False
             at += got

@@ -14,8 +14,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from policy_program import Program, Reach, is_self, matches  # noqa: E402
-from policy_tables import (EVERYWHERE, FRAME_ATTRIBUTES, HEAVY, HEAVY_METHODS, IMPORT_TIME_FREE, KERNEL_RULES,  # noqa: E402
-                           KERNEL_STAGES, LIGHT, LIGHT_METHODS, NATIVE_KERNELS, PATCHABLE, RULES, SETTERS, SETTINGS, USES)
+from policy_tables import (EVERYWHERE, FRAME_ATTRIBUTES, HARMLESS, HEAVY, HEAVY_METHODS, IMPORT_TIME_FREE,  # noqa: E402
+                           KERNEL_RULES, KERNEL_STAGES, LIGHT, LIGHT_METHODS, NATIVE_KERNELS, PATCHABLE, RULES, SETTERS, SETTINGS, USES)
 
 FILE_BYTES = 1 << 20
 FINDINGS = 64
@@ -26,7 +26,7 @@ class Checker:
     def __init__(self, tree, lines, stage, off):
         self.program, self.lines, self.stage = Program(tree), lines, stage
         self.off = set(off) | (set() if stage in KERNEL_STAGES else set(KERNEL_RULES))
-        self.findings, self.told = [], set()
+        self.findings, self.told, self.harmless = [], set(), set()
 
     def tell(self, rule, node, detail=""):
         line = getattr(node, "lineno", 0)
@@ -153,6 +153,10 @@ class Checker:
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
             return
         name = self.program.dotted(node)
+        if name in HARMLESS:
+            self.harmless.update(map(id, ast.walk(node)))
+        if id(node) in self.harmless:
+            return
         for rule, beginnings in USES:
             if name and matches(name, beginnings) and (not only or rule in only) and not (only and name in IMPORT_TIME_FREE):
                 self.tell(rule, node, name)
@@ -213,7 +217,7 @@ class Checker:
             return
         program = self.program
         has_native = any(matches(x, NATIVE_KERNELS) for x in program.aliases.values())
-        kernels = [x for x in program.functions.values() if program.is_kernel(x)]
+        kernels = program.kernels
         if not kernels and not has_native:
             first = program.functions.get("kernel_function") or program.classes.get("ModelNew")
             self.tell("no_kernel", first)

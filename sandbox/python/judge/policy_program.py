@@ -2,7 +2,7 @@
 """What a file defines and what reaches what in it, for policy.py."""
 import ast
 
-from policy_tables import JIT
+from policy_tables import GRADIENTS, JIT
 
 
 def matches(name, beginnings):
@@ -24,6 +24,7 @@ class Program:
             self.add(node)
         for node in ast.walk(tree):
             self.add_import(node)
+        self.kernels = [x for x in ast.walk(tree) if self.makes_kernel(x)]
 
     def add(self, node):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -75,7 +76,17 @@ class Program:
 
     def is_kernel(self, function):
         marks = [x.func if isinstance(x, ast.Call) else x for x in function.decorator_list]
-        return any(self.dotted(x) in JIT or self.dotted(x).endswith(".jit") and "torch" not in self.dotted(x) for x in marks)
+        return any(self.is_jit(x) for x in marks)
+
+    def makes_kernel(self, node):
+        """A kernel's definition, wherever it stands, or `jit(function)`."""
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return self.is_kernel(node)
+        return isinstance(node, ast.Call) and bool(node.args) and self.is_jit(node.func)
+
+    def is_jit(self, node):
+        name = self.dotted(node)
+        return name in JIT or name.endswith(".jit") and "torch" not in name
 
     def methods(self, name):
         """A class's own methods and those of its bases in this file."""
@@ -147,8 +158,9 @@ class Reach:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 self.want(program.functions.get(node.id), None)
                 if node.id in program.classes:  # made here, used here: all of it
-                    for method in program.methods(node.id).values():
-                        self.want(method, node.id)
+                    for name, method in program.methods(node.id).items():
+                        if name not in GRADIENTS:
+                            self.want(method, node.id)
                 for name in program.classes_in([program.globals[node.id]] if node.id in program.globals else []):
                     self.want_class(name)
             elif is_self(node):

@@ -83,4 +83,8 @@ IMPORT_TIME_FREE = ("sys.exit", "exit", "quit", "sys.modules", "resource", "faul
 FRAME_ATTRIBUTES = frozenset(("f_back", "f_locals", "f_globals", "gi_frame", "cr_frame", "tb_frame", "__subclasses__"))
 JIT = ("triton.jit", "triton.autotune", "triton.heuristics", "triton.experimental.gluon.jit", "jit", "autotune", "heuristics",
        "gluon.jit")
+# Methods of torch.autograd.Function that a forward pass never calls.
+GRADIENTS = frozenset(("backward", "vjp", "jvp"))
+# What the rule about a whole module does not mean.
+HARMLESS = frozenset(("threading.Lock", "threading.RLock", "threading.local"))
 NATIVE_KERNELS = ("torch.utils.cpp_extension", "cupy.RawKernel", "cupy.RawModule", "numba.cuda.jit")

@@ -146,7 +146,8 @@ def rebuilt(value, leaf, depth=0):
     if isinstance(value, tuple):
         return type(value)._make(made)
     twin = object.__new__(type(value))
-    twin.__dict__.update(getattr(value, "__dict__", {}))
+    if hasattr(twin, "__dict__"):  # not with slots
+        twin.__dict__.update(value.__dict__)
     for name, part in zip(field_names(value), made):
         object.__setattr__(twin, name, part)
     return twin
