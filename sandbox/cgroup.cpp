@@ -99,15 +99,16 @@ std::unique_ptr<cgroup_tree> cgroup_tree::open(bool wants_limits, std::string& e
 
 bool cgroup_tree::make_groups(const cgroup_places& places, bool wants_limits, std::string& error) {
   limits_ = wants_limits;
-  auto v2_place = places.v2;
   std::string v2_error = "no v2 hierarchy";
-  const bool v2_limits = wants_limits && !v2_place.empty() && enable_v2_controllers(v2_place, v2_error);
-  v2_ = make_group(v2_place);
+  if (wants_limits && !places.v2.empty()) {
+    delegation_ = cgroup_delegation::take(places.v2, {}, v2_error);
+  }
+  v2_ = make_group(places.v2);
   v1_cpu_ = make_group(places.v1_cpu);
   if (!wants_limits) {
     return true;
   }
-  if (v2_limits && !v2_.empty()) {
+  if (delegation_ && !v2_.empty()) {
     if (write_file(v2_ + "/cgroup.subtree_control", "+memory")) {
       write_file(v2_ + "/cgroup.subtree_control", "+pids");
       write_file(v2_ + "/cgroup.subtree_control", "+cpu");
@@ -115,6 +116,7 @@ bool cgroup_tree::make_groups(const cgroup_places& places, bool wants_limits, st
     }
     v2_error = std::string{"+memory in "} + v2_ + ": " + std::strerror(errno);
   }
+  delegation_.reset();
   v1_memory_ = make_group(places.v1_memory);
   v1_pids_ = make_group(places.v1_pids);
   if (v1_memory_.empty()) {
@@ -136,6 +138,14 @@ std::vector<std::string> cgroup_tree::groups() const {
     if (!group.empty()) {
       all.push_back(group);
     }
+  }
+  return all;
+}
+
+std::vector<std::string> cgroup_tree::duties() const {
+  auto all = groups();
+  if (auto duty = delegation_ ? delegation_->duty() : std::string{}; !duty.empty()) {
+    all.push_back(std::move(duty));
   }
   return all;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "messages/limits.hpp"
+#include "sandbox/cgroup_delegation.hpp"
 #include "sandbox/probe.hpp"
 #include "sandbox/unique_fd.hpp"
 
@@ -62,13 +63,16 @@ public:
   /// True if something is left to remove.
   bool sweep();
 
-  /// For the forker's command line.
-  std::vector<std::string> groups() const;
+  /// For the forker's command line: what it removes and gives back, should we be killed.
+  std::vector<std::string> duties() const;
 
 private:
   cgroup_tree() = default;
   bool make_groups(const cgroup_places& places, bool wants_limits, std::string& error);
 
+  std::vector<std::string> groups() const;
+
+  std::shared_ptr<cgroup_delegation> delegation_;
   bool limits_ = false;
   std::string v2_;
   std::string v1_memory_;
@@ -79,9 +83,5 @@ private:
 
 /// With all leaves in it. Waits up to 0.2 s for the kernel's EBUSY to pass.
 void remove_group(const std::string& group);
-
-/// For `probe`: whether controllers can be handed to groups of ours below `place`. May move this process into a
-/// sub-group of its own cgroup (never another process), as the kernel asks for it.
-bool enable_v2_controllers(std::string& place, std::string& error);
 
 }  // namespace regatta::sandbox

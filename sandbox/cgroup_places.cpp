@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/cgroup.hpp"
+#include "sandbox/cgroup_delegation.hpp"
 #include "sandbox/linux_api.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -15,10 +11,6 @@ namespace regatta::sandbox {
 namespace {
 
 using linux_api::read_file;
-using linux_api::write_file;
-
-/// Where we move ourselves to, so that our own cgroup may have children with controllers.
-const std::string own_subgroup = "regatta-supervisor";
 
 struct hierarchy {
   std::string mount_point;
@@ -70,19 +62,6 @@ std::string place_in(const hierarchy& where, std::string path) {
   return where.mount_point + (path == "/" ? "" : path);
 }
 
-bool is_alone_in(const std::string& place) {
-  const auto self = ::getpid();
-  std::istringstream procs{read_file(place + "/cgroup.procs")};
-  bool found = false;
-  for (pid_t pid = 0; procs >> pid;) {
-    if (pid != self) {
-      return false;
-    }
-    found = true;
-  }
-  return found;
-}
-
 }  // namespace
 
 cgroup_places find_cgroup_places() {
@@ -116,39 +95,11 @@ cgroup_places find_cgroup_places() {
     }
   }
   // Moved there by an earlier call: groups belong beside it.
-  const auto suffix = "/" + own_subgroup;
+  const auto suffix = std::string{"/"} + supervisor_group;
   if (places.v2.size() > suffix.size() && places.v2.ends_with(suffix)) {
     places.v2.resize(places.v2.size() - suffix.size());
   }
   return places;
-}
-
-bool enable_v2_controllers(std::string& place, std::string& error) {
-  if (!has_word(read_file(place + "/cgroup.controllers"), "memory", ' ')) {
-    error = "the memory controller is not handed down to " + place;
-    return false;
-  }
-  const auto control = place + "/cgroup.subtree_control";
-  if (has_word(read_file(control), "memory", ' ')) {
-    return ::access(place.c_str(), W_OK) == 0;
-  }
-  if (!write_file(control, "+memory") && errno == EBUSY && is_alone_in(place)) {
-    // A cgroup with processes in it may not hand controllers down. We move ourselves, never anybody else.
-    const auto sub = place + "/" + own_subgroup;
-    if ((::mkdir(sub.c_str(), 0755) != 0 && errno != EEXIST) || !write_file(sub + "/cgroup.procs", "0")) {
-      error = "move ourselves to " + sub + ": " + std::strerror(errno);
-      return false;
-    }
-    write_file(control, "+memory");
-  }
-  if (!has_word(read_file(control), "memory", ' ')) {
-    error = "cannot hand the memory controller down from " + place +
-            " (other processes in it? start under: systemd-run --user --scope -p Delegate=yes …)";
-    return false;
-  }
-  write_file(control, "+pids");
-  write_file(control, "+cpu");
-  return true;
 }
 
 }  // namespace regatta::sandbox

@@ -20,7 +20,8 @@ inline constexpr std::string_view forker_name = "regatta-forker";
 /// The runner's socket.
 inline constexpr int forker_channel_fd = 3;
 
-/// Serves until the runner hangs up, then waits until all runs are gone and removes the cgroups named in `argv[1…]`.
+/// Serves until the runner hangs up, then waits until all runs are gone and removes the cgroups named in `argv[1…]`;
+/// a duty among them (cgroup_delegation.hpp) is done.
 int forker_main(int argc, char** argv);
 
 /// Serves until the runner hangs up, then waits until all runs are gone. `warm`: runs are forked ready; null: exec'd.

@@ -3,13 +3,19 @@
 #include "sandbox/forker.hpp"
 #include "sandbox/seccomp_policy.hpp"
 
+#include <string_view>
+
 namespace regatta::sandbox {
 
 int forker_main(int argc, char** argv) {
   std::string error;
   const bool has_served = serve_runs(build_seccomp_filter(error), nullptr);
   for (int i = 1; i < argc; ++i) {
-    remove_group(argv[i]);
+    if (std::string_view{argv[i]}.starts_with(duty_prefix)) {
+      restore(argv[i]);
+    } else {
+      remove_group(argv[i]);
+    }
   }
   return has_served ? 0 : 1;
 }

@@ -134,11 +134,11 @@ void probe_v2(const std::string& place, host_facts& facts, std::string& why_not)
   facts.clone_into_cgroup = works([&] { return can_clone_into(folder.get()); });
   facts.cgroup_kill = ::access((leaf + "/cgroup.kill").c_str(), W_OK) == 0;
   // The pids controller may be missing where memory is handed down; RLIMIT_NPROC bounds the run then.
-  auto own = place;
-  if (enable_v2_controllers(own, why_not) && facts.clone_into_cgroup) {
+  if (const auto delegation = cgroup_delegation::take(place, {}, why_not); delegation && facts.clone_into_cgroup) {
     facts.cgroup = "v2";
     facts.cgroup_memory = ::access((leaf + "/memory.max").c_str(), W_OK) == 0;
     facts.cgroup_pids = ::access((leaf + "/pids.max").c_str(), W_OK) == 0;
+    ::rmdir(leaf.c_str());  // before what was handed down to it is taken back
   }
   ::rmdir(leaf.c_str());
 }

@@ -29,6 +29,7 @@ launch_plan make_plan(const run_spec& spec, const run_loop_config& config, std::
   plan.devices = spec.devices;
   plan.limits = spec.limits;
   plan.has_loopback = spec.has_loopback;
+  plan.waits = spec.waits;
   return plan;
 }
 
@@ -38,7 +39,7 @@ bool run_loop::ensure_forker(std::string& error) {
   if (forker_.is_up()) {
     return true;
   }
-  const auto groups = config_.cgroups ? config_.cgroups->groups() : std::vector<std::string>{};
+  const auto groups = config_.cgroups ? config_.cgroups->duties() : std::vector<std::string>{};
   return forker_.start(config_.forker_path, groups, error) && watch(forker_.channel(), source::forker, 0);
 }
 
@@ -64,28 +65,49 @@ void run_loop::launch(std::unique_ptr<active_run> owned) {
 
 /// To a zygote, to the forker, or not yet.
 void run_loop::dispatch(active_run& run) {
+  if (!has_devices_alone(run)) {
+    waiting_.push_back(run.id);
+    return;
+  }
+  if (run.why_cold.empty() && take_ready(run)) {
+    return;
+  }
   const auto advice = choose_zygote(run);
   if (advice == zygote_book::advice::wait) {
     waiting_.push_back(run.id);
+    return;
+  }
+  if (advice == zygote_book::advice::use) {
+    send_warm(run);
     return;
   }
   std::vector<unique_fd> descriptors;
   std::string reason;
   if (!prepare(run, descriptors)) {
     reason = std::string{"descriptors or cgroup: "} + std::strerror(errno);
-  } else if (advice == zygote_book::advice::cold) {
-    send_cold(run, std::move(descriptors), reason);
   } else {
-    keep_spare(run, descriptors);
-    const auto zygote = *run.zygote;
-    zygotes_.link(zygote).send(run.request, std::move(descriptors));
-    if (!zygotes_.link(zygote).is_up()) {
-      on_zygote_down(zygote, "it hung up");
-    }
+    send_cold(run, std::move(descriptors), reason);
   }
   if (!reason.empty()) {
     run.fail(reason);
     conclude(run);
+  }
+}
+
+void run_loop::send_warm(active_run& run) {
+  std::vector<unique_fd> descriptors;
+  if (!prepare(run, descriptors)) {
+    run.fail(std::string{"descriptors or cgroup: "} + std::strerror(errno));
+    conclude(run);
+    return;
+  }
+  if (!run.spec.waits) {
+    keep_spare(run, descriptors);
+  }
+  const auto zygote = *run.zygote;
+  zygotes_.link(zygote).send(run.request, std::move(descriptors));
+  if (!zygotes_.link(zygote).is_up()) {
+    on_zygote_down(zygote, "it hung up");
   }
 }
 
@@ -100,10 +122,9 @@ bool run_loop::send_cold(active_run& run, std::vector<unique_fd> descriptors, st
   return true;
 }
 
-bool run_loop::prepare(active_run& run, std::vector<unique_fd>& descriptors) {
-  auto& request = run.request;
-  unique_fd control, in, out, err;
-  if (!make_socket_pair(run.control, control) || !make_pipe(run.err, err)) {
+/// The run's standard streams: its own ends, and ours watched.
+bool run_loop::make_ends(active_run& run, unique_fd& in, unique_fd& out, unique_fd& err) {
+  if (!make_pipe(run.err, err)) {
     return false;
   }
   if (run.spec.standard_out) {
@@ -121,15 +142,24 @@ bool run_loop::prepare(active_run& run, std::vector<unique_fd>& descriptors) {
     in.reset(::dup(null_.get()));
   }
   run.has_ends = true;
-  for (const auto* fd : {&run.control, &run.out, &run.err}) {
+  for (const auto* fd : {&run.out, &run.err}) {
     if (*fd && !set_nonblocking(fd->get())) {
       return false;
     }
   }
+  return in && out && (!run.out || watch(run.out.get(), source::out, run.id)) &&
+         watch(run.err.get(), source::err, run.id);
+}
+
+bool run_loop::prepare(active_run& run, std::vector<unique_fd>& descriptors) {
+  auto& request = run.request;
+  unique_fd control, in, out, err;
+  if (!make_socket_pair(run.control, control) || !set_nonblocking(run.control.get()) || !make_ends(run, in, out, err)) {
+    return false;
+  }
   const auto uid = config_.uids ? config_.uids->uid_of(*run.slot) : 0;
   auto plan = make_memory_file(encode(make_plan(run.spec, config_, uid)));
-  if (!in || !out || !plan || !watch(run.control.get(), source::control, run.id) ||
-      (run.out && !watch(run.out.get(), source::out, run.id)) || !watch(run.err.get(), source::err, run.id)) {
+  if (!plan || !watch(run.control.get(), source::control, run.id)) {
     return false;
   }
   if (config_.cgroups && !config_.cgroups->make_leaf(run.id, run.spec.limits, run.leaf)) {
