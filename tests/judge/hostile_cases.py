@@ -223,6 +223,21 @@ threading.Thread(target=talk, daemon=True).start()
         verdict = driver.judged(problem("scale"), text(before="x.zero_()", result="x"), styles=("plain",))
         self.assertEqual(verdict.plain, [float("inf")])
 
+    def test_right_in_the_first_call_only(self):
+        """The second call of an instance counts, too: in scaled questions."""
+        for made, forward in (("self.sum = torch.zeros(4, 6)", "self.sum += kernel_function(x, self.factor)\n        return self.sum"),
+                              ("self.calls = 0", "self.calls += 1\n        return kernel_function(x, self.factor) * (self.calls < 2)"),
+                              ("pass", "y = kernel_function(x, self.factor)\n        self.factor = 0.0\n        return y")):
+            candidate = text(result=RIGHT).replace("self.factor = factor", "self.factor = factor\n        " + made).replace(
+                "return kernel_function(x, self.factor)", forward)
+            verdict = driver.judged(problem("scale"), candidate, styles=("plain", "scaled"))
+            self.assertEqual(verdict.plain[0], 0.0)
+            self.assertGreater(verdict.plain[1], 0.5)
+        counts = problem("scale").replace("return x * self.factor", "self.factor += 1\n        return x * self.factor")
+        verdict = driver.judged(counts, text(result=RIGHT).replace("return kernel", "self.factor += 1\n        return kernel"),
+                                styles=("plain", "scaled"))
+        self.assertTrue(verdict.is_correct, verdict.plain)
+
     def test_knows_no_seed_and_no_problem(self):
         self.failed(text("import problem\n"), "raised", "No module named 'problem'")
 

@@ -68,6 +68,7 @@ add("bfloat16_rounded_once", "outputs: nearer to the truth than eager", "return 
 add("python_numbers", "inputs: floats, ints, bools", "return x * a + n if flag else None", "return n + a * x", "torch.randn(3), 1.5, 7, True", "x, a, n, flag")
 add("nested_inputs", "inputs: trees", "return pair[0] + d['k'][0]", "return d['k'][0] + pair[0]", "(torch.randn(3), None), {'k': [torch.randn(3)]}", "pair, d")
 add("works_in_place", "inputs: changed as the problem changes them", "x += 1\nreturn x", "return x.add_(1)")
+add("works_in_place_on_integers", "inputs: what has no float64 changes, too", "i.add_(1)\nreturn x * i", "i += 1\nreturn i * x", "torch.randn(3), torch.arange(3)", "x, i")
 add("a_cache_that_grows", "inputs: a list that grows", "cache.append(x)\nreturn x + len(cache)", "cache.append(x)\nreturn x + 1.0", "torch.randn(3), []", "x, cache")
 add("expanded_inputs", "inputs: shared memory", "return x.view(-1) + y.sum()", "return x.reshape(-1) + y.sum()", "torch.randn(2, 3), torch.randn(1, 3).expand(2, 3)", "x, y")
 add("keyword_only_extras", "inputs: further parameters with defaults", "return x * 2", "return x * scale", signature="x, *, unused=None",

@@ -210,6 +210,8 @@ class Candidate:
         trained = {name for name, _ in model.named_parameters()} if state else set()
         digests = modules.digests(self.codec, state)
         self.given = [model, state]
+        if draws.is_second_call(question["style"]):
+            self.given.append(self.forward(model, self.hand(inputs)))
         used = self.hand(inputs)
         recorder = self.recorder(used)
         wants_function = question.get("function") is not False
