@@ -6,11 +6,13 @@
 #include "sandbox/scratch_folder.hpp"
 #include "sandbox/wire.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace regatta::sandbox {
 
@@ -215,12 +217,44 @@ void active_run::on_deadline() {
   ender->order(started_ ? kill_reason::wall_limit : kill_reason::launch_limit);
 }
 
+void active_run::take_over(active_run& waiting) {
+  control = std::move(waiting.control);
+  link = std::move(waiting.link);
+  leaf = std::move(waiting.leaf);
+  job_ = std::move(waiting.job_);
+  slot = std::exchange(waiting.slot, std::nullopt);
+  zygote = std::exchange(waiting.zygote, std::nullopt);
+  is_armed = was_ready = true;
+  started_ = init_record{};
+  started_->what = init_record::kind::started;
+  started_->at_ns = monotonic_ns();
+}
+
+std::string active_run::put_files(const std::vector<input_file>& files) const {
+  for (const auto& file : files) {
+    const unique_fd made{
+        ::openat(job_.get(), file.name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444)};
+    for (std::size_t done = 0; made && done < file.content.size();) {
+      const auto size = ::write(made.get(), file.content.data() + done, file.content.size() - done);
+      if (size <= 0) {
+        return "write " + file.name + ": " + std::strerror(errno);
+      }
+      done += static_cast<std::size_t>(size);
+    }
+    if (!made) {
+      return "create " + file.name + ": " + std::strerror(errno);
+    }
+  }
+  return {};
+}
+
 run_result active_run::result(const confinement& walls, const cgroup_usage& usage, clock::time_point now) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   run_result result;
   result.level = walls.level;
   result.is_warm = zygote.has_value();
+  result.was_ready = was_ready;
   result.why_cold = why_cold;
   result.started_at = started_at_;
   result.elapsed = duration_cast<microseconds>(now - asked_at_);

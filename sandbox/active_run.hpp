@@ -55,6 +55,10 @@ public:
   std::optional<clock::time_point> deadline() const;
   /// Past `deadline()`.
   void on_deadline();
+  /// Goes on in the process of `waiting`, which has said that it is ready; the wall limit begins.
+  void take_over(active_run& waiting);
+  /// Of a waiting process: the files of the run that it gets. Empty, or what went wrong.
+  std::string put_files(const std::vector<input_file>& files) const;
   /// The set-up failed in our own process or in the forker.
   void fail(std::string reason) { setup_failure_ = std::move(reason); }
 
@@ -76,6 +80,10 @@ public:
 
   std::optional<std::uint64_t> zygote;  ///< That it starts from.
   std::string why_cold;
+  unique_fd link;            ///< To a process that waits or waited.
+  bool has_begun = false;    ///< It said that it took this run.
+  bool was_ready = false;    ///< The process had waited.
+  bool holds_alone = false;  ///< Its devices are claimed for it alone.
   /// For the forker, should the zygote refuse.
   launch_request request;
   std::vector<unique_fd> spare;

@@ -95,11 +95,10 @@ public:
   /// Until main has ended, or somebody ends the run.
   void watch() {
     const auto started = monotonic_ns();
-    const auto wall = std::chrono::nanoseconds{plan_.limits.wall}.count();
-    const auto overdue = wall == 0 ? 0 : started + wall + std::chrono::nanoseconds{backstop_grace}.count();
+    begin_wall_limit(plan_.limits.wall);
     for (auto next_sample = started + sample_interval_ns; !is_over_;) {
       const auto now = monotonic_ns();
-      if (overdue != 0 && now >= overdue) {
+      if (overdue_ != 0 && now >= overdue_) {
         finish(init_record::kind::overdue, 0);
         break;
       }
@@ -107,7 +106,7 @@ public:
         sample();
         next_sample = now + sample_interval_ns;
       }
-      wait_for_something(overdue, is_sampling() ? next_sample : 0);
+      wait_for_something(is_sampling() ? next_sample : 0);
     }
   }
 
@@ -212,8 +211,21 @@ private:
     }
   }
 
-  void wait_for_something(std::int64_t overdue, std::int64_t sample) {
-    auto until = overdue;
+  void begin_wall_limit(std::chrono::milliseconds wall) {
+    overdue_ = wall.count() == 0 ? 0 : monotonic_ns() + std::chrono::nanoseconds{wall + backstop_grace}.count();
+  }
+
+  /// A process that waited has got its run.
+  void read_wall_order() {
+    wall_order order;
+    if (::read(ends_.runner.get(), &order, sizeof order) == static_cast<ssize_t>(sizeof order) &&
+        order.what == wall_order_byte) {
+      begin_wall_limit(std::chrono::milliseconds{order.wall_ms});
+    }
+  }
+
+  void wait_for_something(std::int64_t sample) {
+    auto until = overdue_;
     if (sample != 0 && (until == 0 || sample < until)) {
       until = sample;
     }
@@ -221,7 +233,7 @@ private:
     const int timeout =
         until == 0 ? -1 : static_cast<int>(std::clamp<std::int64_t>((until - monotonic_ns()) / per_ms + 1, 0, 60'000));
     pollfd ends[] = {{signals_.get(), POLLIN, 0},
-                     {ends_.runner.get(), 0, 0},
+                     {ends_.runner.get(), static_cast<short>(plan_.waits ? POLLIN : 0), 0},
                      {ends_.forker_alive, 0, 0},
                      {exec_report_.get(), POLLIN, 0}};
     if (::poll(ends, 4, timeout) <= 0 || is_over_) {
@@ -234,7 +246,10 @@ private:
       on_signal();
     }
     // Runner or forker dead: so are we, and with us the tree.
-    is_over_ = is_over_ || ends[1].revents != 0 || ends[2].revents != 0;
+    if ((ends[1].revents & POLLIN) != 0) {
+      read_wall_order();
+    }
+    is_over_ = is_over_ || (ends[1].revents & ~POLLIN) != 0 || ends[2].revents != 0;
   }
 
   void on_exec_report() {
@@ -298,6 +313,7 @@ private:
   unique_fd exec_report_;
   pid_t main_ = -1;
   std::uint64_t peak_ = 0;
+  std::int64_t overdue_ = 0;  ///< When we end the run ourselves; 0: never.
   bool has_ended_ = false;  ///< The last record was sent.
   bool is_over_ = false;
 };

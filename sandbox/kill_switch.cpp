@@ -33,6 +33,11 @@ void kill_switch::disarm() {
   cgroup_kill_.reset();
 }
 
+std::pair<unique_fd, unique_fd> kill_switch::hand_over() {
+  const std::lock_guard lock{mutex_};
+  return {std::move(pidfd_), std::move(cgroup_kill_)};
+}
+
 std::optional<kill_reason> kill_switch::reason() const {
   const std::lock_guard lock{mutex_};
   return reason_;

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace regatta::sandbox {
 
@@ -29,6 +30,9 @@ public:
   /// The tree is gone: no signal may go to a pid that somebody else has by now. (A pidfd could not, but its number
   /// could be another file's.)
   void disarm();
+
+  /// The means to kill, for the switch of another run that goes on in this process. This one can do nothing any more.
+  std::pair<unique_fd, unique_fd> hand_over();
 
   std::optional<kill_reason> reason() const;
   std::optional<clock::time_point> ordered_at() const;

@@ -88,6 +88,7 @@ std::string encode(const launch_plan& plan) {
   put_list(out, plan.devices, [&](const auto& x) { out.put(std::string_view{x}); });
   put_limits(out, plan.limits);
   out.put(plan.has_loopback);
+  out.put(plan.waits);
   out.put(std::string_view{plan.filter});
   return out.bytes();
 }
@@ -110,6 +111,7 @@ std::optional<launch_plan> decode_plan(std::string_view bytes) {
   get_list(in, [&] { plan.devices.push_back(in.text()); });
   plan.limits = get_limits(in);
   plan.has_loopback = in.number<std::uint8_t>() != 0;
+  plan.waits = in.number<std::uint8_t>() != 0;
   plan.filter = in.text();
   if (!in.ok() || plan.argv.empty()) {
     return std::nullopt;

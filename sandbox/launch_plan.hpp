@@ -31,6 +31,7 @@ struct launch_plan {
   bool has_loopback = false;
   /// The seccomp program, as bytes; empty: the one that the forker has, for runs with namespaces.
   std::string filter;
+  bool waits = false;  ///< `run_spec::waits`
 };
 std::string encode(const launch_plan& plan);
 /// Empty if the bytes are not a whole plan.
@@ -89,6 +90,14 @@ std::int64_t monotonic_ns();
 
 /// runner → pid 1: start the candidate. End of file instead: the runner is dead, so die.
 inline constexpr char go_byte = 'g';
+
+/// runner → pid 1 of a process that waited: a run has come, and its wall limit begins now.
+inline constexpr char wall_order_byte = 'w';
+struct wall_order {
+  char what = wall_order_byte;
+  char padding[7] = {};
+  std::int64_t wall_ms = 0;
+};
 
 /// How much longer than the wall limit pid 1 waits before it ends the run by itself. Long enough that a live but
 /// busy runner always comes first, as only it can say `timed_out` with all that belongs to it.

@@ -110,7 +110,7 @@ void run_loop::cancel(run_handle run) {
 
 std::uint32_t run_loop::running() const {
   const std::lock_guard lock{mutex_};
-  return static_cast<std::uint32_t>(enders_.size());
+  return static_cast<std::uint32_t>(enders_.size() - waiting_count_);
 }
 
 void run_loop::wake() {
@@ -123,6 +123,7 @@ void run_loop::main() {
   for (;;) {
     take_inbox();
     look_at_waiting();
+    keep_ready();
     {
       const std::lock_guard lock{mutex_};
       if (is_stopping_ && !stop_at) {
@@ -186,6 +187,14 @@ bool run_loop::watch(int fd, source what, std::uint64_t run, bool is_for_writing
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+/// The same descriptor, of another run now. Not for writing.
+void run_loop::rewatch(int fd, source what, std::uint64_t run) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = (run << source_bits) | static_cast<std::uint64_t>(what);
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
+}
+
 void run_loop::on_event(source what, std::uint64_t id) {
   if (what == source::wake) {
     std::uint64_t count = 0;
@@ -220,6 +229,9 @@ void run_loop::on_event(source what, std::uint64_t id) {
       break;
     case source::pidfd:
       on_first_process_end(run);
+      break;
+    case source::ready:
+      on_ready_word(run);
       break;
     case source::wake:
     case source::forker:
@@ -269,6 +281,10 @@ int run_loop::next_timeout() const {
 void run_loop::conclude(active_run& run) {
   run.ender->disarm();
   run.read_records();
+  on_ready_word(run);
+  if (run.was_ready && !run.has_begun && !run.ender->reason()) {
+    run.fail("the process that had waited for it ended before it began");
+  }
   run.drain_output();
   if (!config_.walls.namespaces) {
     run.remove_left_folder();
@@ -283,6 +299,9 @@ void run_loop::conclude(active_run& run) {
   const auto now = active_run::clock::now();
   if (run.zygote) {
     zygotes_.on_run_end(*run.zygote, now);
+  }
+  if (run.holds_alone) {
+    ready_.leave_alone(run.spec.devices);
   }
   const auto usage = cgroup_tree::usage(run.leaf);
   auto result = run.result(config_.walls, usage, now);

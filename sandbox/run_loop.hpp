@@ -10,6 +10,7 @@
 #include "sandbox/cgroup.hpp"
 #include "sandbox/confinement.hpp"
 #include "sandbox/forker_link.hpp"
+#include "sandbox/ready_rules.hpp"
 #include "sandbox/runner.hpp"
 #include "sandbox/slot_uids.hpp"
 #include "sandbox/zygote_pool.hpp"
@@ -48,7 +49,7 @@ public:
   std::uint32_t running() const;
 
 private:
-  enum class source : std::uint8_t { wake, forker, zygote, control, in, out, err, pidfd };
+  enum class source : std::uint8_t { wake, forker, zygote, control, ready, in, out, err, pidfd };
   struct order {
     std::unique_ptr<active_run> run;  ///< To start; else:
     run_handle to = 0;
@@ -61,6 +62,8 @@ private:
   void launch(std::unique_ptr<active_run> run);
   void dispatch(active_run& run);
   bool send_cold(active_run& run, std::vector<unique_fd> descriptors, std::string& reason);
+  void send_warm(active_run& run);
+  bool make_ends(active_run& run, unique_fd& in, unique_fd& out, unique_fd& err);
   bool prepare(active_run& run, std::vector<unique_fd>& descriptors);
   bool ensure_forker(std::string& error);
   void on_event(source what, std::uint64_t run);
@@ -72,6 +75,7 @@ private:
   int next_timeout() const;
   void conclude(active_run& run);
   bool watch(int fd, source what, std::uint64_t run, bool is_for_writing = false);
+  void rewatch(int fd, source what, std::uint64_t run);
   void wake();
   void give_up();
 
@@ -84,10 +88,20 @@ private:
   void on_zygote_down(zygote_book::id zygote, const std::string& why);
   void look_at_waiting();
 
+  // Processes that wait for runs: run_ready.cpp.
+  bool has_devices_alone(active_run& run);
+  bool take_ready(active_run& run);
+  void hand_over(active_run& waiting, active_run& run);
+  void adopt(active_run& waiting, active_run& run);
+  void on_ready_word(active_run& run);
+  void keep_ready();
+  bool start_waiting(const std::string& key);
+
   run_loop_config config_;
   forker_link forker_;
   zygote_pool zygotes_;
-  std::vector<run_handle> waiting_;  ///< For a zygote that comes up.
+  ready_book ready_;
+  std::vector<run_handle> waiting_;  ///< For a zygote that comes up, or for their devices.
   unique_fd epoll_;
   unique_fd wake_;
   unique_fd null_;
@@ -99,6 +113,7 @@ private:
   std::vector<order> inbox_;
   std::unordered_map<run_handle, std::shared_ptr<kill_switch>> enders_;
   run_handle last_ = 0;
+  std::size_t waiting_count_ = 0;  ///< Of `enders_`, processes that wait for runs.
   bool is_stopping_ = false;
 
   std::thread thread_;

@@ -66,6 +66,12 @@ struct run_spec {
   std::string kernel_target;
   /// Folder of the host, also in `readable`: Triton's C helpers, as our own seeding run built them. May not be there yet.
   std::string kernel_helpers;
+  /// So many processes for later runs like this one are kept ready on its devices: forked, confined, their GPU up. 0: none.
+  std::uint32_t ready = 0;
+  /// It is such a process: what it runs comes later.
+  bool waits = false;
+  /// Work of our own that may be repeated: it ends when a run that `is_alone` comes to its devices.
+  bool gives_way = false;
 };
 
 /// How the run ended. `judgement` is not ours to say.
@@ -89,6 +95,7 @@ struct run_result {
   regatta::sandbox::level level = level::none;
   std::string engine = "own";
   bool is_warm = false;
+  bool was_ready = false;  ///< Its process had waited for it.
   std::string why_cold;  ///< Although it wished to be warm.
   std::vector<kept_artifact> kept;
 };

@@ -16,7 +16,7 @@
 namespace regatta::sandbox {
 
 /// Grows with every change of what goes over these sockets.
-inline constexpr std::uint32_t wire_version = 2;
+inline constexpr std::uint32_t wire_version = 3;
 /// Of one message: 5 for the run's ends and body, up to 3 for cgroups.
 inline constexpr std::size_t most_descriptors = 16;
 

@@ -21,7 +21,7 @@ namespace {
 
 using hook = void (*)();
 using fitness = int (*)();
-using continuation = void (*)(int argc, const char* const* argv);
+using continuation = void (*)(int argc, const char* const* argv, int waits);
 
 /// Where the kernel reads /proc/PID/cmdline from: for those who look at the host's processes.
 class command_line {
@@ -77,7 +77,7 @@ public:
       argv.push_back(argument.c_str());
     }
     in_child_();
-    go_on_(static_cast<int>(argv.size()), argv.data());
+    go_on_(static_cast<int>(argv.size()), argv.data(), plan.waits ? 1 : 0);
     ::_exit(125);
   }
 
@@ -104,7 +104,8 @@ std::vector<sock_filter> read_filter() {
 
 /// Serves until the runner hangs up. 0 if it did serve. In each run's candidate `go_on` is called and never returns.
 extern "C" __attribute__((visibility("default"))) int regatta_zygote_serve(int (*is_fit)(),
-                                                                           void (*go_on)(int, const char* const*)) {
+                                                                           void (*go_on)(int, const char* const*,
+                                                                                         int)) {
   using namespace regatta::sandbox;
   python_parent parent{is_fit, go_on};
   return parent.is_whole() && serve_runs(read_filter(), &parent) ? 0 : 1;

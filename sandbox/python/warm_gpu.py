@@ -86,7 +86,9 @@ def take_helpers(folder):
 
 def bring_up():
     """What every run on a GPU does first: driver, context, torch's own kernels that are loaded at their first use."""
-    torch = sys.modules["torch"]
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
     with torch.no_grad():
         x = torch.randn(64, 64, device="cuda")
         for y in (x + x, x * 2.0, torch.relu(x), x.exp(), x.sum(), x.amax(-1), x.double(), x.t().contiguous()):
@@ -103,7 +105,9 @@ def bring_up():
 
 def settle():
     """As a new process has them."""
-    torch = sys.modules["torch"]
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     torch.cuda.default_generators[0].seed()

@@ -227,12 +227,34 @@ def leave(status):
     os._exit(status & 0xff)
 
 
-def go_on(count, words):
+def work_to_come():
+    """Waits, with the GPU up, for a run. Its arguments; its standard streams are in place then."""
+    import socket
+    link = socket.socket(fileno=os.dup(0))
+    warm_gpu.bring_up()
+    link.send(b"ready")
+    words, extra, _, _ = link.recvmsg(1 << 16, socket.CMSG_SPACE(3 * 4))
+    if not words:
+        os._exit(0)  # nobody needs us
+    descriptors = [x for _, _, data in extra for x in struct.unpack("=3i", data)]
+    for number, given in enumerate(descriptors):
+        os.dup2(given, number)
+        os.close(given)
+    warm_gpu.settle()
+    link.send(b"taken")
+    link.close()
+    return [os.fsdecode(x) for x in words.split(b"\0")]
+
+
+def go_on(count, words, waits):
     try:
         status = 1
         warm_gpu.take_helpers(HELPERS)
+        argv = work_to_come() if waits else [os.fsdecode(words[i]) for i in range(count)]
         kept = settle()  # noqa: F841
-        status = run_script([os.fsdecode(words[i]) for i in range(count)])
+        status = run_script(argv)
+    except Exception as error:  # ours: a script's own do not come here
+        sys.__excepthook__(type(error), error, error.__traceback__)
     finally:
         leave(status)
 
@@ -258,7 +280,7 @@ def main():
     except (OSError, AttributeError) as error:
         refuse(str(error))
     fitness = ctypes.PYFUNCTYPE(ctypes.c_int)(is_fit)
-    continuation = ctypes.PYFUNCTYPE(None, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p))(go_on)
+    continuation = ctypes.PYFUNCTYPE(None, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.c_int)(go_on)
     gc.collect()
     gc.freeze()
     os._exit(serve(fitness, continuation))
