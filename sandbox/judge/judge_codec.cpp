@@ -176,6 +176,7 @@ std::string write_verdict(const judge_verdict& x) {
                  {"trials", trials},
                  {"tolerances", write_tolerances(x.tolerances)},
                  {"tightened", write_strictness(x.tightened)},
+                 {"launched", x.launched.empty() ? json::array() : json::parse(x.launched, nullptr, false)},
                  {"question_bytes", x.question_bytes},
                  {"problem_sha256", x.problem_digest},
                  {"engine", x.engine},

@@ -63,6 +63,7 @@ struct judge_verdict {
   std::vector<std::string> marks, weak;
   std::string kernel_evidence = "not_looked";
   std::string function_refused;  ///< Why kernel_function was not compared with forward; empty: it was, or has no part.
+  std::string launched;  ///< JSON: a list of launches that the interpreter saw; empty: none.
   std::vector<policy_finding> policy;
   std::vector<trial_record> trials;
   tolerance_table tolerances;

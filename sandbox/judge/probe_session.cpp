@@ -38,6 +38,9 @@ public:
 
   void run() {
     read_hello();
+    if (request_.stage != judged_stage::extract && out_.reference.device == "cpu" && has_bfloat16_) {
+      throw session_end{ending::not_judgeable, bfloat16_reason, {}};
+    }
     auto other = take({draw_seed(), draw_seed(), draw_seed(), style_name(trial_style::plain)});
     if (!check_repeatable(other)) {
       return;
@@ -92,6 +95,7 @@ private:
     const auto said = read_from(reference_, [](const std::string& head) { return read_reference_hello(head); });
     check_body(reference_, body_bytes(said.init_args));
     reference_.skip_body();
+    has_bfloat16_ = has_type(said.inputs, element_type::bfloat16);
     out_.reference = said.versions;
     out_.mode = said.mode;
     out_.problem_digest = said.problem_sha256;
@@ -225,7 +229,7 @@ private:
   channel& reference_;
   judge_verdict& out_;
   std::array<bool, trial_styles> is_unusable_{};
-  bool may_tenth_ = true;
+  bool may_tenth_ = true, has_bfloat16_ = false;
   std::array<std::array<tally, cheap_answers>, levels.size()> tallies_{};
 };
 

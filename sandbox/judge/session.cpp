@@ -43,6 +43,7 @@ public:
     const auto& said = exchange_.candidate_said();
     out_.candidate = said.versions;
     out_.engine = request_.engine.empty() ? said.engine.empty() ? said.versions.device : said.engine : request_.engine;
+    refuse_bfloat16(said.engine);
     for (unsigned i = 0; i < request_.trials && out_.judgement == ending::correct; ++i) {
       trial_ = i + 1;
       run_trial(style_of_trial(i));
@@ -113,6 +114,13 @@ private:
     return {x.question_timeout, {}, x.stage != judged_stage::extract, x.most_kept};
   }
 
+  /// Triton's interpreter truncates float32 to bfloat16 where a device rounds: honest kernels would fail here.
+  void refuse_bfloat16(const std::string& engine) {
+    if (engine == "triton-interpreter" && has_type(exchange_.reference_said().inputs, element_type::bfloat16)) {
+      throw session_end{ending::not_judgeable, bfloat16_reason, {}};
+    }
+  }
+
   void run_trial(trial_style style) {
     if (style == trial_style::affine && !has_no_affine_) {
       run_affine();
@@ -132,6 +140,9 @@ private:
     take_evidence(out_.kernel_evidence, got.kernel_evidence);
     if (got.is_drawn) {
       out_.mark("inputs_drawn");
+    }
+    if (!got.launched.empty()) {
+      out_.launched = got.launched;
     }
     if (!got.has_exact) {
       out_.mark("no_float64_reference");

@@ -18,6 +18,9 @@ judge_verdict probe_problem(const judge_request& request, channel& reference);
 /// `timing` is there.
 judge_verdict time_candidate(const judge_request& request, channel& reference, channel& candidate);
 
+inline constexpr const char* bfloat16_reason =
+    "bfloat16 is not judged by Triton's interpreter, which truncates where a device rounds: a GPU is needed";
+
 /// The judge's own, what the problem wants instead, what the request wants instead; then tightened.
 tolerance_table tolerances_for(const judge_request& request, const std::vector<tolerance_wish>& of_problem);
 

@@ -16,6 +16,8 @@ constexpr std::size_t most_detail_bytes = 6000;
 constexpr std::size_t most_reason_bytes = 300;
 constexpr std::size_t most_parameters = most_tree_leaves;
 constexpr std::size_t most_findings = 64;
+/// Sixteen signatures.
+constexpr std::size_t most_launched_bytes = std::size_t{1} << 16;
 /// A problem file may have 1 MiB.
 constexpr std::size_t most_recipe_bytes = std::size_t{1} << 20;
 /// Each leaf is at most 2^60, so sums that are checked leaf by leaf do not overflow.
@@ -293,6 +295,10 @@ candidate_answer read_candidate_answer(std::string_view head, std::uint64_t id, 
     }
   }
   out.kernel_evidence = short_text(x, "kernel_evidence");
+  if (const auto launched = x.find("launched"); launched != x.end() && launched->is_array()) {
+    auto text = launched->dump(-1, ' ', true, json::error_handler_t::replace);
+    out.launched = text.size() <= most_launched_bytes ? std::move(text) : std::string{};
+  }
   return out;
 }
 

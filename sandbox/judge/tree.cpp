@@ -3,6 +3,7 @@
 
 #include "sandbox/judge/ending.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace regatta::judge {
@@ -117,6 +118,11 @@ std::uint64_t body_bytes(const tree_node& root) {
     sum += body_bytes(item);
   }
   return sum;
+}
+
+bool has_type(const tree_node& root, element_type type) {
+  return (root.kind == node_kind::tensor && root.type == type) ||
+         std::any_of(root.items.begin(), root.items.end(), [&](const auto& x) { return has_type(x, type); });
 }
 
 bool has_tensor(const tree_node& root) {

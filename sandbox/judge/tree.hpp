@@ -42,6 +42,7 @@ std::vector<leaf> leaves_of(const tree_node& root);
 /// Of all tensors.
 std::uint64_t body_bytes(const tree_node& root);
 bool has_tensor(const tree_node& root);
+bool has_type(const tree_node& root, element_type type);
 /// The name of the first type that cannot be judged; empty: none.
 std::string unknown_type(const tree_node& root);
 

@@ -223,7 +223,7 @@ class Candidate:
         self.forget(recorder)
         count, storages = self.launches.count, self.launches.storages
         answer = Answer(self.codec, question["id"], self.copied(outputs), modules.changed_leaves(self.codec, inputs, used))
-        answer.digests, answer.launches = digests, count
+        answer.digests, answer.launches, answer.launched = digests, count, self.launches.launched.told()
         if recorder is not None:
             self.look_further(answer, model, (state, trained), inputs, outputs, init_args, recorder,
                               took if wants_function else None)
@@ -318,7 +318,7 @@ class Answer:
         self.codec, self.number, self.outputs = codec, number, outputs
         self.changed = [(leaf, self.snapshot(value)) for leaf, value in changed]
         self.digests, self.function, self.launches, self.input_digests = [], None, 0, None
-        self.evidence, self.is_launched = "not_looked", False
+        self.evidence, self.is_launched, self.launched = "not_looked", False, []
 
     def snapshot(self, value):
         if self.codec is None:
@@ -335,6 +335,8 @@ class Answer:
             head["function"] = {"outputs": encoder.node(self.function["outputs"])}
         if self.input_digests is not None:
             head["input_sha256"] = self.input_digests
+        if self.launched:
+            head["launched"] = self.launched
         head.update(launches=self.launches, kernel_evidence=self.evidence, output_launched=self.is_launched)
         total = sum([self.codec.bytes_of(x) for x in encoder.tensors])
         return head, total, (piece for x in encoder.tensors for piece in self.codec.buffers(x))

@@ -6,6 +6,7 @@ __builtins__ = dict(vars(__import__("builtins")))
 import os
 
 import modules
+from launched import Launched
 from tree import leaves_of
 
 # A program that loops until a kernel's result says stop would loop for ever once launches do nothing.
@@ -22,6 +23,7 @@ class Launches:
         self.count, self.storages = 0, set()
         self.is_dry, self.left = False, 0
         self.is_off, self.places = False, []
+        self.launched = Launched()
 
     def stop_watching(self):
         """For good: looking at a launch takes longer than some kernels do."""
@@ -71,6 +73,7 @@ class Launches:
 
         def launch(grid_executor, *args, **kwargs):
             if not self.seen(args, kwargs):
+                self.launched.note(grid_executor.fn, grid_executor.constexprs, args, kwargs)
                 return original(grid_executor, *args, **kwargs)
             return None
 

@@ -74,6 +74,7 @@ class Large:
         changed = modules.changed_since(codec, form, digests, used)
         answer = make(codec, question["id"], outputs, changed)
         answer.digests, answer.launches, answer.input_digests = of_state, count, tensors
+        answer.launched = side.launches.launched.told()
         answer.is_launched = side.evidence.is_launched(outputs, storages)
         answer.evidence = self.first_evidence(question, outputs, count, answer.is_launched)
         if answer.evidence == "later":
