@@ -142,6 +142,20 @@ class Model(Base):
 """
         self.assertGreater(max(self.errors(text, (False, True))), 1e-2)
 
+    def test_neither_if_the_output_is_the_same_for_all_multiples_of_an_input(self):
+        line = "x / x.norm(dim=1, keepdim=True)"
+        problem = PROBLEM.replace("self.linear(x) + ids.unsqueeze(1)", line)
+        text = HEAD + """
+known = {}
+
+class Model(Base):
+    def forward(self, x, ids):
+        if x.data_ptr() not in known:
+            known[x.data_ptr()] = %s
+        return known[x.data_ptr()]
+""" % line
+        self.assertGreater(max(self.errors(text, problem=problem)), 1e-2)
+
     def test_outputs_remembered_by_the_inputs_identity_or_shape_are_wrong(self):
         for key in ("tuple(x.shape)", "id(type(x))", "(x.dtype, x.stride())"):
             text = HEAD + """

@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(what_a_side_says_of_itself_is_only_compared) {
     const auto got = timed(lying);
     check_ends(got, ending::correct, "");
     BOOST_TEST(to_string(got.timing->status) == "timed", got.timing->reason);
-    BOOST_TEST(got.timing->has_flag("clock_disagrees") == (said != json(1e300)), said.dump());
+    BOOST_TEST(got.timing->has_flag("clock_disagrees"), said.dump());
   }
 }
 
