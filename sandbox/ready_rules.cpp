@@ -74,7 +74,7 @@ void ready_book::want(const std::string& key, const run_spec& like, clock::time_
           kinds_, {}, [](const auto& item) { return item.second.wanted_at; });
       kinds_.erase(oldest);
     }
-    found = kinds_.emplace(key, kind{waiting_spec(like), now, now, {}}).first;
+    found = kinds_.emplace(key, wish{waiting_spec(like), now, now, {}}).first;
   }
   found->second.wanted_at = now;
   found->second.like.ready = like.ready;
@@ -121,7 +121,7 @@ bool ready_book::is_alone(const run_spec& like) const {
 }
 
 /// How many of this kind may be started now.
-std::size_t ready_book::missing(const std::string& key, const kind& what) const {
+std::size_t ready_book::missing(const std::string& key, const wish& what) const {
   std::size_t all = 0, coming = 0;
   for (const auto& [number, each] : processes_) {
     all += each.key == key && !each.is_ending ? 1 : 0;

@@ -69,7 +69,7 @@ public:
   void on_end(id process, clock::time_point now);
 
 private:
-  struct kind {
+  struct wish {
     run_spec like;
     clock::time_point wanted_at;
     clock::time_point not_before;  ///< After a failure.
@@ -83,10 +83,10 @@ private:
   };
 
   bool is_alone(const run_spec& like) const;
-  std::size_t missing(const std::string& key, const kind& what) const;
+  std::size_t missing(const std::string& key, const wish& what) const;
 
   const ready_limits limits_;
-  std::map<std::string, kind> kinds_;
+  std::map<std::string, wish> kinds_;
   std::map<id, process> processes_;
   std::map<std::string, std::uint32_t> claimed_;  ///< Device node -> runs that have it alone.
 };

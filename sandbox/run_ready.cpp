@@ -85,8 +85,8 @@ void run_loop::hand_over(active_run& waiting, active_run& run) {
     }
   }
   problem = problem.empty() ? waiting.put_files(run.spec.files) : problem;
-  const auto order = order_for(run.spec.argv);
-  if (problem.empty() && !send_message(waiting.link.get(), order.data(), order.size(), {in.get(), out.get(), err.get()})) {
+  const auto words = order_for(run.spec.argv);
+  if (problem.empty() && !send_message(waiting.link.get(), words.data(), words.size(), {in.get(), out.get(), err.get()})) {
     problem = std::strerror(errno);
   }
   const wall_order limit{wall_order_byte, {}, run.spec.limits.wall.count()};
