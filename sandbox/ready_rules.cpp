@@ -120,16 +120,15 @@ bool ready_book::is_alone(const run_spec& like) const {
   return std::ranges::any_of(like.devices, [&](const auto& node) { return !is_shared(node) && claimed_.contains(node); });
 }
 
-/// How many of this kind may be started now.
+/// How many of this kind are wanted now.
 std::size_t ready_book::missing(const std::string& key, const wish& what) const {
   std::size_t all = 0, coming = 0;
   for (const auto& [number, each] : processes_) {
     all += each.key == key && !each.is_ending ? 1 : 0;
     coming += each.key == key && !each.is_ready ? 1 : 0;
   }
-  const auto room = limits_.most - std::min(limits_.most, processes_.size());
   const auto wanted = what.like.ready - std::min<std::size_t>(what.like.ready, all);
-  return std::min({room, wanted, limits_.coming_up - std::min(limits_.coming_up, coming)});
+  return std::min(wanted, limits_.coming_up - std::min(limits_.coming_up, coming));
 }
 
 ready_book::orders ready_book::due(clock::time_point now) {
@@ -143,9 +142,12 @@ ready_book::orders ready_book::due(clock::time_point now) {
       out.to_end.push_back(number);
     }
   }
+  auto room = limits_.most - std::min(limits_.most, processes_.size());
   for (const auto& [key, kind] : kinds_) {
     if (now >= kind.not_before && now - kind.wanted_at < limits_.idle && !is_alone(kind.like)) {
-      out.to_start.insert(out.to_start.end(), missing(key, kind), key);
+      const auto count = std::min(room, missing(key, kind));
+      out.to_start.insert(out.to_start.end(), count, key);
+      room -= count;
     }
   }
   return out;

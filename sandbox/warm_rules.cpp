@@ -25,7 +25,7 @@ std::optional<zygote_key> zygote_key_of(const run_spec& spec, std::string& why_c
   const auto first = spec.argv.begin() + (spec.argv.empty() ? 0 : 1);
   const auto script = std::find_if_not(first, spec.argv.end(), is_known_flag);
   const auto is_script = [&](const input_file& file) { return script != spec.argv.end() && file.name == *script; };
-  if (std::none_of(spec.files.begin(), spec.files.end(), is_script)) {
+  if (!spec.waits && std::none_of(spec.files.begin(), spec.files.end(), is_script)) {
     why_cold = "not a script of the run's own files after flags of -B -E -I -s -u";
     return std::nullopt;
   }

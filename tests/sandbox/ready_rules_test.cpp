@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/ready_rules.hpp"
+#include "sandbox/warm_rules.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -84,6 +85,8 @@ BOOST_AUTO_TEST_CASE(a_waiting_process_has_nothing_of_the_run_that_it_was_modell
   BOOST_TEST(made.limits.wall.count() == 0);
   BOOST_TEST(made.argv.back() == "(waiting)");
   BOOST_TEST(made.argv.size() == 3U);
+  std::string why;
+  BOOST_TEST((zygote_key_of(made, why) == zygote_key_of(like, why)));
 }
 
 BOOST_AUTO_TEST_CASE(as_many_as_wished_come_up_and_each_serves_once) {
@@ -121,12 +124,11 @@ BOOST_AUTO_TEST_CASE(they_are_bounded_together_and_in_coming_up) {
 BOOST_AUTO_TEST_CASE(nobody_waits_any_more_when_no_run_came_for_a_while) {
   book_with_runs book;
   const auto key = book.run(gpu_run());
-  const auto made = book.start_due();
-  BOOST_TEST(book.due(start + 59s).to_end.empty());
-  book.run(gpu_run(), start + 59s);
-  for (const auto id : made) {
+  for (const auto id : book.start_due()) {
     book.on_ready(id);
   }
+  BOOST_TEST(book.due(start + 59s).to_end.empty());
+  book.run(gpu_run(), start + 59s);
   BOOST_TEST(book.due(start + 118s).to_end.empty());
   BOOST_TEST(book.due(start + 119s).to_end.size() == 2U);
   BOOST_TEST(book.due(start + 119s).to_start.empty());
