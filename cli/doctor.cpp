@@ -33,6 +33,23 @@ std::string in_gib(std::uint64_t bytes) {
   return text;
 }
 
+/// Weaker than L4: what that means, in one line.
+std::string what_is_weaker(sandbox::level level) {
+  switch (level) {
+    case sandbox::level::namespaced:
+      return ": memory and processes are limited per process only";
+    case sandbox::level::slot_uid:
+      return ": no namespaces; Landlock, seccomp and a uid for each run stand for them, memory and disk are looked at";
+    case sandbox::level::confined:
+      return ": no namespaces; Landlock and seccomp stand for them, runs have your uid; memory, disk and processes are "
+             "looked at";
+    case sandbox::level::full:
+    case sandbox::level::none:
+      return "";
+  }
+  return "";
+}
+
 void check_sandbox(const host_view& x, findings& out) {
   const auto& host = x.sandbox;
   const auto level = to_string(host.best);
@@ -42,9 +59,10 @@ void check_sandbox(const host_view& x, findings& out) {
   }
   if (host.best < x.required) {
     out.push_back({health::fail, "sandbox", "level " + level + ", but " + to_string(x.required) + " is required",
-                   remedy.empty() ? "run as root, or on a kernel with user namespaces" : remedy});
+                   (remedy.empty() ? "run as root, or on a kernel with user namespaces" : remedy) +
+                       (host.best > sandbox::level::none ? "; or --require-level " + level + " if that is enough" : "")});
   } else if (host.best < sandbox::level::full) {
-    out.push_back({health::warn, "sandbox", "level " + level + ": memory and processes are limited per process only",
+    out.push_back({health::warn, "sandbox", "level " + level + what_is_weaker(host.best),
                    remedy.empty() ? "a writable cgroup raises it to L4" : remedy});
   } else {
     out.push_back({health::ok, "sandbox", "level " + level + ", kernel " + host.kernel, ""});

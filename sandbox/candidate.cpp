@@ -121,9 +121,13 @@ void drop_capabilities() {
 }
 
 void confine(const launch_plan& plan, const std::vector<sock_filter>& filter) {
-  const auto parent = ::getppid();
   set_limits(plan);
   step_back();
+  enclose(plan, filter);
+}
+
+void enclose(const launch_plan& plan, const std::vector<sock_filter>& filter) {
+  const auto parent = ::getppid();
   check_step(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs");
   restrict_files(plan);
   // The order matters: bounding set, groups, gid, uid, and only then the capability sets.

@@ -28,6 +28,9 @@ inline constexpr int candidate_nice = 10;
 /// Limits, priority, Landlock, uid, capabilities, seccomp, in the only order that works. Throws setup_error.
 void confine(const launch_plan& plan, const std::vector<sock_filter>& filter);
 
+/// … all of it but limits and priority.
+void enclose(const launch_plan& plan, const std::vector<sock_filter>& filter);
+
 /// Execs the plan's program; where there is a warm parent it goes on as a copy of that instead.
 [[noreturn]] void become_candidate(const launch_plan& plan, const candidate_ends& ends,
                                    const std::vector<sock_filter>& filter, warm_parent* warm);

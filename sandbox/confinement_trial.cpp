@@ -58,7 +58,7 @@ bool holds(const std::string& own, const std::string& closed) {
 [[noreturn]] void be_tried(const launch_plan& plan, const std::string& own, const std::string& closed, int answer) {
   try {
     if (::chdir(own.c_str()) == 0) {
-      confine(plan, {});
+      enclose(plan, {});
       if (holds(own, closed)) {
         [[maybe_unused]] const auto ignored = ::write(answer, &held, 1);
       }
