@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_safe_component_is_short_plain_and_unique) {
   BOOST_TEST(safe_component("worker_01") == "worker_01");
   BOOST_TEST(safe_component("a/b") != safe_component("a_b"));
   BOOST_TEST(safe_component("..").starts_with("_"));
-  for (const std::string text : {"", ".", "..", "/", "a\nb", "\xFF\xFE", std::string(5'000, 'x').c_str()}) {
+  for (const auto& text : std::vector<std::string>{"", ".", "..", "/", "a\nb", "\xFF\xFE", std::string(5'000, 'x')}) {
     const auto name = safe_component(text);
     BOOST_TEST(stays_below(name), name);
     BOOST_TEST(name.size() <= 120U);
