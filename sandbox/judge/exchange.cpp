@@ -180,6 +180,7 @@ std::optional<trial_result> exchange::try_ask(const std::string& style, weights_
     out.function_refused = "too large to be called twice";
   }
   out.kernel_evidence = std::move(got.kernel_evidence);
+  out.torch_ops = std::move(got.torch_ops);
   out.launched = std::move(got.launched);
   out.reference_parameters = std::move(wanted.parameters);
   out.candidate_parameters = std::move(got.parameters);

@@ -36,6 +36,7 @@ struct trial_result {
   std::optional<answer_report> function;  ///< kernel_function against forward.
   std::string function_refused;
   std::string kernel_evidence;
+  std::string torch_ops;
   std::string launched;   ///< JSON.
   bool is_drawn = false;  ///< Each side drew the inputs itself, and both drew the same.
   std::vector<parameter_digest> reference_parameters, candidate_parameters;

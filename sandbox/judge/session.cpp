@@ -52,6 +52,7 @@ public:
       take_evidence(out_.kernel_evidence, exchange_.ask_evidence());
     }
     check_evidence();
+    check_fallback();
     check_oracle();
   }
 
@@ -98,6 +99,20 @@ private:
                     ": your own kernels must compute them.\n";
   }
 
+  /// The rule about code, kept at run time: a name can be written in many ways.
+  void check_fallback() {
+    constexpr std::string_view rule = "torch_fallback";
+    if (out_.judgement != ending::correct || request_.stage == judged_stage::extract || torch_ops_.empty() ||
+        is_off(rule)) {
+      return;
+    }
+    const auto text = "PyTorch computed " + torch_ops_ + " while it ran";
+    out_.policy.push_back({std::string{rule}, text, 0, true});
+    out_.judgement = ending::policy_violation;
+    out_.reason = std::string{rule} + ": " + text;
+    out_.feedback = "The results are right, but " + text + ": your own kernels must compute that.\n";
+  }
+
   /// Where doing nothing passes, too, being right proves nothing.
   void check_oracle() {
     if (out_.judgement != ending::correct || !request_.is_weak) {
@@ -138,6 +153,9 @@ private:
                            weights == weights_from::reference});
     is_evidence_late_ = is_evidence_late_ || got.kernel_evidence == "later";
     take_evidence(out_.kernel_evidence, got.kernel_evidence);
+    if (!got.torch_ops.empty()) {
+      torch_ops_ = got.torch_ops;
+    }
     if (got.is_drawn) {
       out_.mark("inputs_drawn");
     }
@@ -259,6 +277,7 @@ private:
   unsigned trial_ = 0;
   bool has_no_affine_ = false, has_no_scaled_ = false;
   bool is_evidence_late_ = false;
+  std::string torch_ops_;
   std::string refusal_;
 };
 

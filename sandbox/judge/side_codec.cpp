@@ -295,6 +295,7 @@ candidate_answer read_candidate_answer(std::string_view head, std::uint64_t id, 
     }
   }
   out.kernel_evidence = short_text(x, "kernel_evidence");
+  out.torch_ops = short_text(x, "torch_ops");
   if (const auto launched = x.find("launched"); launched != x.end() && launched->is_array()) {
     auto text = launched->dump(-1, ' ', true, json::error_handler_t::replace);
     out.launched = text.size() <= most_launched_bytes ? std::move(text) : std::string{};

@@ -74,7 +74,8 @@ struct candidate_answer {
   std::optional<tree_node> function;  ///< What kernel_function gave.
   std::string function_refused;
   std::string kernel_evidence;
-  std::string launched;  ///< JSON: launches that its interpreter saw.
+  std::string torch_ops;  ///< What PyTorch computed while it ran; empty: nothing of weight.
+  std::string launched;   ///< JSON: launches that its interpreter saw.
   std::uint64_t body_bytes() const;
 };
 

@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import calls  # noqa: E402
 import draws  # noqa: E402
 import frames  # noqa: E402
+import library_ops  # noqa: E402
 import modules  # noqa: E402
 import policy  # noqa: E402
 import sizes  # noqa: E402
@@ -88,7 +89,7 @@ class Candidate:
             return
         self.torch, self.codec, self.affine = torch, Tensors(torch), draws.Affine(torch)
         self.device = torch.device(self.options.device)
-        self.evidence.codec = self.codec
+        self.evidence.codec, self.evidence.watch = self.codec, library_ops.watch_of(torch)
         self.timed.prepare(torch, self.codec, self.device)
 
     def prepare(self, source):
@@ -272,6 +273,7 @@ class Candidate:
             return used, self.copied(self.given[-1])
 
         answer.evidence = self.evidence.of(call, inputs, outputs, answer, owned[0].values(), answer.launches)
+        answer.torch_ops = sorted(self.evidence.torch_ops)
 
     def recorder(self, inputs):
         if not self.function_name:
@@ -318,7 +320,7 @@ class Answer:
         self.codec, self.number, self.outputs = codec, number, outputs
         self.changed = [(leaf, self.snapshot(value)) for leaf, value in changed]
         self.digests, self.function, self.launches, self.input_digests = [], None, 0, None
-        self.evidence, self.is_launched, self.launched = "not_looked", False, []
+        self.evidence, self.is_launched, self.launched, self.torch_ops = "not_looked", False, [], []
 
     def snapshot(self, value):
         if self.codec is None:
@@ -335,6 +337,8 @@ class Answer:
             head["function"] = {"outputs": encoder.node(self.function["outputs"])}
         if self.input_digests is not None:
             head["input_sha256"] = self.input_digests
+        if self.torch_ops:
+            head["torch_ops"] = ", ".join(self.torch_ops)
         if self.launched:
             head["launched"] = self.launched
         head.update(launches=self.launches, kernel_evidence=self.evidence, output_launched=self.is_launched)

@@ -146,6 +146,7 @@ class Evidence:
 
     def __init__(self, codec, launches):
         self.codec, self.launches, self.known = codec, launches, None
+        self.watch, self.torch_ops = None, []
 
     def of(self, call, inputs, outputs, answer, weights, count):
         """`call` hands fresh inputs to the candidate and gives (what it was given, what it returned)."""
@@ -164,7 +165,9 @@ class Evidence:
         saved = self.spoil(outputs, weights)
         self.launches.start(is_dry=True, left=count + DRY_LAUNCHES)
         try:
-            used, made = call()
+            with self.watch() as seen:
+                self.torch_ops = seen.names
+                used, made = call()
             changed = modules.changed_leaves(self.codec, inputs, used)
             return bool(modules.changed_leaves(self.codec, answer.outputs, made)) or self.is_unlike(answer.changed, changed)
         except BaseException:  # garbage may break what follows

@@ -17,8 +17,10 @@ LINES = 24  # of a traceback
 OUR_FAULTS = (NameError, AttributeError, KeyError, IndexError, ImportError, AssertionError)
 OUR_STATUS = 70  # sysexits.h: EX_SOFTWARE
 # By name: in a run's folder the file that is judged lies beside these.
-OUR_FILES = frozenset(x + ".py" for x in ("calls", "candidate_side", "compile_side", "draws", "evidence", "exact", "frames", "large", "launched", "loading", "modules", "policy",
-                                          "policy_program", "policy_tables", "recipe", "reference_side", "sizes", "tensors", "timed_side", "timing", "tree"))
+OUR_FILES = frozenset(x + ".py" for x in (
+    "calls", "candidate_side", "compile_side", "draws", "evidence", "exact", "frames", "large", "launched", "library_ops", "loading",
+    "modules", "policy", "policy_program", "policy_tables", "recipe", "reference_side", "sizes", "tensors", "timed_side", "timing",
+    "tree"))
 
 _exit, _print_exception = os._exit, traceback.print_exception
 _walk_tb, _frame_summary = traceback.walk_tb, traceback.FrameSummary

@@ -15,7 +15,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from policy_program import Program, Reach, is_self, matches  # noqa: E402
 from policy_tables import (EVERYWHERE, FRAME_ATTRIBUTES, HARMLESS, HEAVY, HEAVY_METHODS, IMPORT_TIME_FREE,  # noqa: E402
-                           KERNEL_RULES, KERNEL_STAGES, LIGHT, LIGHT_METHODS, NATIVE_KERNELS, PATCHABLE, RULES, SETTERS, SETTINGS, USES)
+                           KERNEL_RULES, KERNEL_STAGES, LIBRARIES, LIGHT, LIGHT_METHODS, NATIVE_KERNELS, PATCHABLE, RULES,
+                           SETTERS, SETTINGS, USES)
 
 FILE_BYTES = 1 << 20
 FINDINGS = 64
@@ -107,7 +108,7 @@ class Checker:
         parts = name.split(".")
         if name.startswith(("torch.linalg.", "torch.fft.", "torch.ops.aten.", "torch.special.", "torch.sparse.")):
             self.tell("torch_fallback", node, name)
-        elif parts[0] == "torch" and parts[-1].rstrip("_") in HEAVY:
+        elif parts[0] in LIBRARIES and parts[-1].rstrip("_") in HEAVY or name.startswith(("numpy.linalg.", "scipy.")):
             self.tell("torch_fallback", node, name)
         elif parts[0] == "torch" and parts[1:2] != ["cuda"] and parts[-1] in LIGHT and len(parts) in (2, 4):
             self.tell("torch_arithmetic", node, name)

@@ -3,7 +3,7 @@
 
 # Rule -> (severity, what it says). The names are what users switch off.
 RULES = {
-    "torch_fallback": ("error", "the mathematics is done by PyTorch"),
+    "torch_fallback": ("error", "the mathematics is done by PyTorch or NumPy"),
     "torch_arithmetic": ("warning", "PyTorch computes something here"),
     "module_called": ("error", "a layer of torch.nn is called"),
     "torch_compile": ("error", "the kernel is left to torch.compile or TorchScript"),
@@ -38,6 +38,8 @@ HEAVY = frozenset("""matmul mm bmm addmm addmv addbmm baddbmm mv dot vdot inner 
     binary_cross_entropy binary_cross_entropy_with_logits cosine_similarity cosine_embedding_loss triplet_margin_loss
     embedding embedding_bag interpolate grid_sample fold unfold cdist cumsum cumprod logcumsumexp logsumexp svd qr
     cholesky inverse solve lstsq eigh lu_factor lstm gru rnn_tanh rnn_relu""".split())
+# Those whose functions of these names compute.
+LIBRARIES = ("torch", "numpy", "operator")
 # As methods of tensors some of these mean other things on other objects.
 HEAVY_METHODS = HEAVY - frozenset(("dot", "inner", "outer", "linear", "embedding", "fold", "unfold", "solve", "inverse",
                                    "interpolate", "lstm", "gru", "convolution"))

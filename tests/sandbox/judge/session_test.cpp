@@ -195,6 +195,25 @@ BOOST_AUTO_TEST_CASE(evidence_once_missing_is_missing) {
   BOOST_TEST(got.kernel_evidence == "absent");
 }
 
+BOOST_AUTO_TEST_CASE(what_torch_computed_is_a_fallback_if_that_rule_is_on) {
+  const auto falls_back = [](const message& question) {
+    auto out = toy_candidate(question);
+    out.head["torch_ops"] = "aten::mm";
+    return out;
+  };
+  auto asked = request_of();
+  asked.stage = judged_stage::kernel;
+  const auto refused = judged(falls_back, asked);
+  BOOST_TEST((refused.judgement == ending::policy_violation));
+  BOOST_TEST(refused.reason.find("aten::mm") != std::string::npos);
+  BOOST_TEST(refused.policy.back().rule == "torch_fallback");
+  asked.policy_off = {"torch_fallback"};
+  BOOST_TEST((judged(falls_back, asked).judgement == ending::correct));
+  asked.policy_off = {};
+  asked.stage = judged_stage::extract;
+  BOOST_TEST((judged(falls_back, asked).judgement == ending::correct));
+}
+
 BOOST_AUTO_TEST_CASE(tolerances_can_be_set) {
   auto loose = request_of();
   loose.tolerances = {{tolerance_group::float32, 2, 0, 10}};
