@@ -54,6 +54,7 @@ def main():
         if path.endswith((".cpp", ".hpp")):
             bad += cpp_complaints(path, text)
     bad += missing_tests("docs/field-failures.md")
+    bad += missing_tests("docs/exploits.md") + missing_numbers("docs/exploits.md", range(1, 32))
     print("\n".join(bad) if bad else "laws: kept")
     sys.exit(1 if bad else 0)
 
@@ -72,9 +73,14 @@ def missing_tests(table):
                 text = open(path, encoding="utf-8").read()
             except FileNotFoundError:
                 text = ""
-            if not re.search(rf"TEST_CASE\({name}\b|^def {name}\(", text, re.MULTILINE):
+            if not re.search(rf"TEST_CASE\({name}\b|^ *def {name}\(", text, re.MULTILINE):
                 bad.append(f"{table}:{number}: {path} has no test {name}")
     return bad if kinds else [f"{table}: no kind found"]
+
+
+def missing_numbers(table, numbers):
+    told = re.findall(r"^\| \*\*(\d+)\*\* ", open(table, encoding="utf-8").read(), re.MULTILINE)
+    return [f"{table}: {told.count(str(x))} rows for number {x}" for x in numbers if told.count(str(x)) != 1]
 
 
 def cpp_complaints(path, text):
