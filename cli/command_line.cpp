@@ -29,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> hints = {
 std::vector<std::string_view> resume_options() {
   return {"max-iters",        "deadline", "budget", "budget-tokens", "budget-process", "budget-process-tokens",
           "budget-day",       "base-url", "replay", "command",       "llm-timeout-s",  "store-responses",
-          "env-file",         "slots",    "python", "python-path",   "require-level",  "allow-unsandboxed",
+          "env-file",         "slots",    "gpu-slots", "python", "python-path",   "require-level",  "allow-unsandboxed",
           "cold",
           "state-dir",        "events",   "stream", "json",          "quiet",          "verbose",
           "budget-day-tokens"};

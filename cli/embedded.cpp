@@ -195,6 +195,7 @@ node_entry embedded::parts::local_node() {
       x.host_environment = config.host_environment;
       x.gpus = config.gpus;
       x.cpu_slots = config.cpu_slots;
+      x.gpu_slots = config.gpu_slots;
       return spawn_evaluator(inner, std::move(x));
     };
     return spawn_node_agent(where, std::move(agent));

@@ -42,6 +42,7 @@ struct embedded_config {
   std::map<std::string, std::string> host_environment;
   std::vector<gpu> gpus;
   std::uint32_t cpu_slots = 1;
+  std::uint32_t gpu_slots = 1;
   /// The problem must be one that the judge can use; empty: nobody is judged.
   std::optional<judge_question> judge;
   bool allow_weak = false;

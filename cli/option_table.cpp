@@ -104,6 +104,8 @@ constexpr std::array table = {
                  seconds_from(1)},
     option_entry{"slots", "", "run.slots", "", "", "N", "Candidates", "Runs at once without a GPU (cores)",
                  integers(1, 1024)},
+    option_entry{"gpu-slots", "", "run.gpu_slots", "", "4", "N", "Candidates",
+                 "Runs that share one GPU; timing never does", integers(1, 64)},
     option_entry{"device", "", "run.device", "", "any", "KIND", "Candidates", "any (a GPU if there is one), gpu or cpu",
                  choices("any, gpu, cpu")},
     option_entry{"python", "", "run.python", "", "", "PATH", "Candidates", "Interpreter of candidates", text_rule},

@@ -4,6 +4,7 @@
 #include "actors/llm/provider_check.hpp"
 #include "actors/prompts.hpp"
 #include "cli/budgets.hpp"
+#include "cli/gpu_warmth.hpp"
 #include "cli/providers.hpp"
 #include "cli/python_discovery.hpp"
 #include "cli/race_plan.hpp"
@@ -99,6 +100,7 @@ caf::error find_devices(const session& x, race_setup& out) {
   }
   out.config.cpu_slots =
       x.values.is_set("slots") ? static_cast<std::uint32_t>(x.values.integer("slots")) : usable_cores();
+  set_gpu_warmth(x, out.config);
   return {};
 }
 
@@ -113,7 +115,8 @@ void set_sandbox(const session& x, race_setup& out) {
   constexpr std::uint32_t helpers = 2;
   // A judged candidate is three runs: comparator, reference side, candidate side.
   constexpr std::uint32_t runs_a_slot = 3;
-  config.slots = runs_a_slot * (out.config.cpu_slots + static_cast<std::uint32_t>(out.config.gpus.size())) + helpers;
+  const auto gpus = static_cast<std::uint32_t>(out.config.gpus.size());
+  config.slots = runs_a_slot * (out.config.cpu_slots + gpus * out.config.gpu_slots) + gpu_helpers(out.config) + helpers;
   out.config.host = sandbox::probe();
   if (config.allow_unsandboxed && out.config.host.best == sandbox::level::none) {
     out.warnings.emplace_back(

@@ -94,6 +94,9 @@ exit_code run_verify(const session& x, signal_watch& signals, streams to) {
     log_warning(clean_line(text));
   }
   log_info("candidate and problem run under " + setup.python_text);
+  for (auto& each : setup.config.gpus) {
+    each.ready = 0;  // nothing comes after this
+  }
   regatta::run what;
   what.code = *candidate;
   what.problem = problem->text;

@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,7 @@ struct gpu {
   std::string compute_capability;  ///< "9.0"; empty if unknown.
   std::vector<std::string> device_nodes;  ///< All that a run needs: nvidiactl, nvidia-uvm, nvidia<minor>.
   double memory_bytes_per_s = 0;  ///< At most, by its clocks and the width of its bus; 0: unknown.
+  std::uint32_t ready = 0;  ///< Processes that wait on it for runs, `run_spec::ready`.
   std::string kernel_helpers{};  ///< `run_spec::kernel_helpers`; empty: none are kept.
 };
 
@@ -41,6 +43,9 @@ struct evaluator_config {
   std::vector<gpu> gpus;
   std::uint32_t cpu_slots = 1;
   std::uint32_t gpu_slots = 1;  ///< Runs that share one GPU. Timing never does.
+  /// Bytes that nobody uses of each GPU of the list; empty if unknown. May take seconds, so it is called on a thread of its
+  /// own. Null: nobody looks.
+  std::function<std::vector<std::uint64_t>()> free_gpu_memory;
 };
 
 evaluator_actor spawn_evaluator(caf::actor_system& system, evaluator_config config);

@@ -10,9 +10,13 @@
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace regatta {
 
@@ -24,6 +28,10 @@ struct tree_gone {
   judged_end result;
 };
 struct evaluator_tick {};
+/// A thread that asked the driver -> the evaluator itself.
+struct gpu_memory_seen {
+  std::vector<std::uint64_t> free;
+};
 
 }  // namespace
 
@@ -31,12 +39,14 @@ struct evaluator_tick {};
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(regatta::tree_gone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(regatta::evaluator_tick)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(regatta::gpu_memory_seen)
 
 namespace regatta {
 
 namespace {
 
-using inner_actor = evaluator_actor::extend<caf::reacts_to<tree_gone>, caf::reacts_to<evaluator_tick>>;
+using inner_actor = evaluator_actor::extend<caf::reacts_to<tree_gone>, caf::reacts_to<evaluator_tick>,
+                                             caf::reacts_to<gpu_memory_seen>>;
 
 /// Kills what it still knows when it goes: an evaluator that ends leaves nothing running.
 class evaluator_state {
@@ -67,7 +77,11 @@ public:
   std::optional<run_book> book;
   std::unordered_map<run_number, candidate_launcher::handle> handles;
   bool is_ticking = false;
+  bool is_looking = false;  ///< At the GPUs' memory.
 };
+
+/// What a run on a shared GPU must find free before it is let in: two contexts of 0.7 GB (measured), and tensors. Judgement.
+constexpr std::uint64_t memory_of_a_gpu_run = 4 * GiB;
 
 using self_pointer = inner_actor::stateful_pointer<evaluator_state>;
 
@@ -149,6 +163,32 @@ void on_tree_gone(self_pointer self, const tree_gone& msg) {
   start_runs(self);
 }
 
+/// As long as runs share GPUs. The driver may be slow to answer, or never do.
+void look_at_memory(self_pointer self) {
+  auto& state = self->state;
+  if (state.is_looking || !state.config.free_gpu_memory || state.config.gpu_slots < 2) {
+    return;
+  }
+  state.is_looking = true;
+  std::thread{[look = state.config.free_gpu_memory, to = caf::weak_actor_ptr{self->ctrl()}] {
+    auto seen = look();
+    if (const auto strong = caf::actor_cast<caf::strong_actor_ptr>(to)) {
+      caf::anon_send(caf::actor_cast<inner_actor>(strong), gpu_memory_seen{std::move(seen)});
+    }
+  }}.detach();
+}
+
+void on_memory(self_pointer self, const gpu_memory_seen& msg) {
+  auto& state = self->state;
+  state.is_looking = false;
+  for (std::size_t i = 0; i < msg.free.size() && i < state.config.gpus.size(); ++i) {
+    const auto number = static_cast<std::uint32_t>(i);
+    const auto more = std::min<std::uint64_t>(msg.free[i] / memory_of_a_gpu_run, state.config.gpu_slots);
+    state.book->limit(number, state.book->runs_on(number) + static_cast<std::uint32_t>(more));
+  }
+  start_runs(self);
+}
+
 void on_tick(self_pointer self) {
   auto& state = self->state;
   state.is_ticking = false;
@@ -158,6 +198,7 @@ void on_tick(self_pointer self) {
   for (auto& each : state.book->progress()) {
     self->send(state.config.sink, std::move(each));
   }
+  look_at_memory(self);
   keep_ticking(self);
 }
 
@@ -177,6 +218,7 @@ inner_actor::behavior_type evaluator(self_pointer self, evaluator_config config,
       [=](const cancel_runs& msg) { return on_cancel(self, msg); },
       [=](const tree_gone& msg) { on_tree_gone(self, msg); },
       [=](const evaluator_tick&) { on_tick(self); },
+      [=](const gpu_memory_seen& msg) { on_memory(self, msg); },
   };
 }
 

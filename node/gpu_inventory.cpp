@@ -185,6 +185,18 @@ gpu_inventory find_gpus(const device_layer& devices, const std::map<std::string,
   return out;
 }
 
+std::vector<std::uint64_t> free_memory(const std::vector<gpu>& gpus, const nvml_answer& nvml) {
+  std::vector<std::uint64_t> out;
+  for (const auto& each : gpus) {
+    const auto at = std::ranges::find(nvml.gpus, each.uuid, &nvml_gpu::uuid);
+    if (at == nvml.gpus.end() || at->memory == 0) {
+      return {};
+    }
+    out.push_back(at->memory - std::min(at->memory, at->memory_used));
+  }
+  return out;
+}
+
 fake_devices healthy_fake_gpus(std::uint32_t count) {
   fake_devices host;
   host.management.state = nvml_state::answered;

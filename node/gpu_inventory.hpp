@@ -6,6 +6,7 @@
 #include "node/device_layer.hpp"
 #include "node/evaluator.hpp"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,5 +26,8 @@ gpu_inventory find_gpus(const device_layer& devices, const std::map<std::string,
 /// The GPUs that CUDA_VISIBLE_DEVICES names, in its order: indices or UUIDs (a prefix will do if it names one GPU
 /// only), up to the first entry that names none, as CUDA reads it.
 std::vector<gpu> restrict_to_visible(const std::vector<gpu>& gpus, const std::string& visible);
+
+/// Bytes that nobody uses on each of these GPUs, as NVML says; empty if it says too little.
+std::vector<std::uint64_t> free_memory(const std::vector<gpu>& gpus, const nvml_answer& nvml);
 
 }  // namespace regatta

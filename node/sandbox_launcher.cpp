@@ -26,6 +26,7 @@ void ask_for_warmth(sandbox::run_spec& spec, const gpu* device, std::initializer
   }
   spec.preload = {"torch", "triton", "triton.language", "triton.experimental.gluon", "numpy.random"};
   if (device != nullptr) {
+    spec.ready = device->ready;
     spec.kernel_target = kernel_target(*device);
     spec.kernel_helpers = device->kernel_helpers;
     if (!spec.kernel_helpers.empty()) {

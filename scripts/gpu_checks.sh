@@ -217,6 +217,50 @@ check $? "the out-of-bounds kernel does not win"
 candidate one_gpu
 check $? "the next candidate passes"
 
+echo "== memory of a previous candidate is not visible"
+cat >leave.py <<'PY'
+import torch
+torch.full((8 << 30,), 0xAB, dtype=torch.uint8, device="cuda")
+torch.cuda.synchronize()
+print("PASS")
+PY
+cat >look.py <<'PY'
+import torch
+seen = 0
+kept = []
+for _ in range(min(torch.cuda.mem_get_info()[0] // (1 << 30) - 2, 64)):
+    kept.append(torch.empty(1 << 30, dtype=torch.uint8, device="cuda"))
+    seen += int((kept[-1] != 0).sum())
+print("PASS" if seen == 0 and len(kept) >= 16 else "bytes seen: %d in %d GiB" % (seen, len(kept)))
+PY
+candidate leave
+check $? "8 GiB were written and left"
+candidate look
+check $? "the next candidate finds only zeros in the GPU's memory"
+
+echo "== runs are warm, and runs of a race spread over all GPUs"
+"$python" - "$gpus" <<'PY'
+import json, sys
+code = "import time, torch\ntorch.ones(1, device='cuda')\ntime.sleep(4)\nraise SystemExit(1)\nclass ModelNew: pass\ndef kernel_function(*a): pass\n"
+workers = 2 * int(sys.argv[1])
+with open("spread.jsonl", "w") as out:
+    out.write(json.dumps({"format": "regatta-recording/1", "workers": workers}) + "\n")
+    for worker in range(1, workers + 1):
+        text = "```python\n# %d\n%s```\n" % (worker, code)
+        out.write(json.dumps({"worker": worker, "round": 1, "deltas": [text], "finish": "stop"}) + "\n")
+PY
+began=$(date +%s%N)
+race "$root/examples/softmax_rows.py" --replay spread.jsonl --workers $((2 * gpus)) --max-iters 1 --accept claimed --gpu-slots 2
+took=$((($(date +%s%N) - began) / 1000000))
+"$python" - "$work/.regatta/regatta.db" "$gpus" <<'PY'
+import sqlite3, sys
+rows = sqlite3.connect(sys.argv[1]).execute("select gpu_uuid, slot, is_warm from evaluations where race_id = "
+                                            "(select race_id from evaluations order by started_us desc limit 1)").fetchall()
+print(rows)
+sys.exit(len({x[0] for x in rows}) != int(sys.argv[2]) or len(rows) != 2 * int(sys.argv[2]) or not all(x[2] for x in rows))
+PY
+check $? "$((2 * gpus)) runs of 4 s used $gpus GPUs, all of them warm, in $took ms"
+
 echo "== cancel while kernels run: one worker's kernel never ends, the other's passes"
 "$python" - <<'PY'
 import json

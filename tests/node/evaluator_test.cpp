@@ -8,9 +8,12 @@
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -51,6 +54,7 @@ struct fixture {
     config.sink = sink;
     config.cpu_slots = cpus;
     config.gpu_slots = gpu_slots;
+    config.free_gpu_memory = free_gpu_memory;
     for (const auto& uuid : gpus) {
       config.gpus.push_back({uuid, "Fake", 0, 0, "8.6", {}});
     }
@@ -67,6 +71,7 @@ struct fixture {
     system.sched.run();
   }
 
+  std::function<std::vector<std::uint64_t>()> free_gpu_memory;
   std::shared_ptr<heard> log = std::make_shared<heard>();
   std::shared_ptr<test::scripted_launcher> launcher = std::make_shared<test::scripted_launcher>();
   test::deterministic_system system;
@@ -144,6 +149,33 @@ BOOST_AUTO_TEST_CASE(a_time_out_beside_others_on_a_gpu_counts_only_if_it_happens
   BOOST_TEST(!launcher->started.back().is_alone);
   end(5, outcome::timed_out);
   BOOST_TEST(log->ended.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(a_gpu_whose_memory_is_used_up_takes_no_more_runs_until_there_is_room) {
+  std::atomic<std::uint64_t> free{1 * GiB};
+  std::atomic<int> asked{0};
+  free_gpu_memory = [&] {
+    ++asked;
+    return std::vector<std::uint64_t>{free};
+  };
+  open(1, {"GPU-0"}, 3);
+  const auto look = [&] {
+    system.advance(progress_interval);
+    // The answer comes from a thread of its own; after the second one the first has arrived.
+    for (const int before = asked; asked < before + 2;) {
+      system.advance(progress_interval);
+      std::this_thread::yield();
+    }
+  };
+  auto first = make_run("r", 1);
+  first.limits.wall = 10h;
+  ask(first);
+  look();
+  ask(make_run("r", 2));
+  BOOST_TEST(launcher->started.size() == 1U);
+  free = 6 * GiB;
+  look();
+  BOOST_TEST(launcher->started.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancel_ends_a_run_that_waits_to_be_repeated) {
