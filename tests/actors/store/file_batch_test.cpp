@@ -8,7 +8,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <string>
 #include <thread>
+#include <vector>
 
 using namespace regatta;
 using namespace regatta::test;
