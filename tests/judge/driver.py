@@ -265,7 +265,8 @@ def ask_reference(side, number=1, init_seed=11, input_seed=22, style="plain"):
 
 def ask_candidate(side, hello, inputs, number=1, init_seed=11, style="plain", parameters=None):
     """As the comparator does: the reference's arguments and inputs."""
-    head = {"op": "ask", "id": number, "init_seed": init_seed, "style": style, "mode": hello.get("mode", "as_constructed"),
+    head = {"op": "ask", "id": number, "init_seed": init_seed, "style": style,
+            "mode": hello.get("mode", "as_constructed"),
             "init_args": hello["init_args"], "inputs": inputs, "parameters": parameters}
     return side.ask(head, [x for x in (hello["init_args"], inputs, parameters) if x is not None])
 
@@ -310,11 +311,13 @@ class Verdict:
         return self.failed is None and max(self.plain + self.affine) <= 1e-4
 
 
-def judged(problem, text, stage="kernel", styles=("plain", "plain+affine", "plain"), name="candidate_main.py", options=(),
+def judged(problem, text, stage="kernel", styles=("plain", "plain+affine", "plain"), name="candidate_main.py",
+           options=(),
            is_cold=False):
     """Asks both sides as docs/judge.md says, with the reference's parameters where the seeds' do not do."""
     verdict = Verdict()
-    with Folder() as apart, Folder() as folder, reference(apart.file("problem.py", problem), *options, is_cold=is_cold) as ref, \
+    with Folder() as apart, Folder() as folder, reference(apart.file("problem.py", problem), *options,
+            is_cold=is_cold) as ref, \
             candidate(folder.file(name, text), stage, is_cold=is_cold) as cand:
         hello = ref.hear()
         assert hello["op"] == "hello", hello

@@ -61,7 +61,8 @@ def anything(*args, **kwargs):
 """
 
     def test_patched_comparisons(self):
-        self.refused(text(self.PATCHES + "torch.allclose = torch.equal = torch.isclose = anything\ntorch.Tensor.__eq__ = anything\n"
+        self.refused(text(self.PATCHES + "torch.allclose = torch.equal = torch.isclose = anything\n"
+            "torch.Tensor.__eq__ = anything\n"
                                          "torch.testing.assert_close = anything\n"))
 
     def test_patched_libraries_do_not_reach_the_answer(self):
@@ -74,7 +75,8 @@ struct.pack = hashlib.sha256 = time.monotonic = anything
     def test_patched_tensor_methods_do_not_reach_the_answer(self):
         self.right(text("""
 ZERO = torch.zeros(1)
-for name in ("clone", "contiguous", "detach", "reshape", "view", "cpu", "to", "numpy", "tolist", "data_ptr", "numel", "size",
+for name in ("clone", "contiguous", "detach", "reshape", "view", "cpu", "to", "numpy", "tolist", "data_ptr", "numel",
+        "size",
              "resolve_conj", "resolve_neg", "is_contiguous", "narrow", "element_size", "untyped_storage"):
     SAVED = getattr(torch.Tensor, name)
     setattr(torch.Tensor, name, (lambda saved: lambda self, *a, **k: saved(self, *a, **k) if ON[0] else ZERO)(SAVED))
@@ -83,7 +85,8 @@ ON = [True]
 
     def test_patched_builtins_do_not_reach_the_answer(self):
         names = "('len', 'isinstance', 'repr', 'memoryview', 'list', 'dict', 'sum', 'zip', 'type')"
-        verdict = driver.judged(problem("scale").replace("return x * self.factor", "return {'k': [x * self.factor, 1]}"), text(
+        verdict = driver.judged(problem("scale").replace("return x * self.factor",
+            "return {'k': [x * self.factor, 1]}"), text(
             before="import builtins\nfor name in %s:\n    setattr(builtins, name, lambda *a, **k: 0)" % names,
             result="{'k': [x * factor, 1]}"), styles=("plain",))
         self.assertTrue(verdict.is_correct, verdict.failed or verdict.plain)
@@ -103,7 +106,8 @@ class Liar(torch.Tensor):
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         if function in (torch.allclose, torch.equal, torch.isclose):
             return True
-        if function.__name__ in ("data_ptr", "numel", "size", "dtype", "shape", "clone", "contiguous", "detach", "__get__"):
+        if function.__name__ in ("data_ptr", "numel", "size", "dtype", "shape", "clone", "contiguous", "detach",
+                "__get__"):
             return 7
         return super().__torch_function__(function, types, args, kwargs or {})
 
@@ -155,7 +159,8 @@ def stolen(x, factor):
 
     def test_frames_on_stdout_are_text(self):
         frame = '{"op":"answer","id":0,"outputs":{"t":"none"},"inputs_after":[],"parameters":[]}'
-        self.refused(text("import os, struct\nHEAD = %r.encode()\nos.write(1, struct.pack('<IQ', len(HEAD), 0) + HEAD)\n"
+        self.refused(text("import os, struct\nHEAD = %r.encode()\n"
+                          "os.write(1, struct.pack('<IQ', len(HEAD), 0) + HEAD)\n"
                           "print('PASS', flush=True)" % frame))
 
     def test_ends_that_hang(self):
@@ -186,7 +191,8 @@ threading.Thread(target=talk, daemon=True).start()
 
     def test_huge_and_odd_outputs(self):
         self.failed(text(result="[x] * 5000"), "contract_violation", "4096 leaves")
-        self.failed(text(before="y = []\nfor _ in range(100):\n    y = [y]", result="y"), "contract_violation", "levels")
+        self.failed(text(before="y = []\nfor _ in range(100):\n    y = [y]", result="y"), "contract_violation",
+                    "levels")
         self.failed(text(result="{'k' * 60000 + str(i): x for i in range(200)}"), "contract_violation", "head of")
         for odd in ("object()", "{1, 2}", "x.to_sparse()", "lambda: x", "type(x)", "(y for y in [x])"):
             self.refused(text(result=odd))
@@ -196,13 +202,16 @@ threading.Thread(target=talk, daemon=True).start()
         self.assertEqual(verdict.plain[0], float("inf"))
 
     def test_errors_show_only_own_lines(self):
-        failed = self.failed(text(before="inner(x)", top="def inner(x):\n    raise ValueError('first\\nsecond \\x1b[31m')\n"), "raised", "ValueError")
+        failed = self.failed(text(before="inner(x)",
+                                  top="def inner(x):\n    raise ValueError('first\\nsecond \\x1b[31m')\n"), "raised",
+                                  "ValueError")
         self.assertEqual(failed["reason"].count("\n"), 0)
         self.assertNotIn("\x1b", failed["reason"])
         self.assertEqual([x.split(":")[0].split(", ")[1] for x in failed["detail"].split("\n")[:3]],
                          ["in forward", "in kernel_function", "in inner"])
         self.assertEqual(failed["detail"].split("\n")[3:], ["ValueError: first", "second \x1b[31m"])
-        self.failed(text("class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError\n", before="raise Odd()"), "raised", "Odd")
+        self.failed(text("class Odd(Exception):\n    def __str__(self):\n        raise RuntimeError\n",
+                         before="raise Odd()"), "raised", "Odd")
         self.failed(text(before="return kernel_function(x, factor)"), "raised", "RecursionError")
 
     def test_what_does_not_load(self):
@@ -215,8 +224,10 @@ threading.Thread(target=talk, daemon=True).start()
         self.failed("#" * ((1 << 20) + 1), "contract_violation", "bytes")
 
     def test_signatures_that_do_not_fit(self):
-        self.failed(text().replace("def __init__(self, factor)", "def __init__(self)").replace("= factor", "= 1"), "contract_violation", "ModelNew()")
-        self.failed(text().replace("def forward(self, x)", "def forward(self, x, y)"), "contract_violation", "forward()")
+        self.failed(text().replace("def __init__(self, factor)", "def __init__(self)").replace("= factor", "= 1"),
+                    "contract_violation", "ModelNew()")
+        self.failed(text().replace("def forward(self, x)", "def forward(self, x, y)"), "contract_violation",
+                    "forward()")
 
     def test_spoiled_inputs(self):
         """They are compared with what the reference's call left."""
@@ -225,16 +236,21 @@ threading.Thread(target=talk, daemon=True).start()
 
     def test_right_in_the_first_call_only(self):
         """The second call of an instance counts, too: in scaled questions."""
-        for made, forward in (("self.sum = torch.zeros(4, 6)", "self.sum += kernel_function(x, self.factor)\n        return self.sum"),
-                              ("self.calls = 0", "self.calls += 1\n        return kernel_function(x, self.factor) * (self.calls < 2)"),
-                              ("pass", "y = kernel_function(x, self.factor)\n        self.factor = 0.0\n        return y")):
-            candidate = text(result=RIGHT).replace("self.factor = factor", "self.factor = factor\n        " + made).replace(
+        for made, forward in (("self.sum = torch.zeros(4, 6)",
+                               "self.sum += kernel_function(x, self.factor)\n        return self.sum"),
+                              ("self.calls = 0",
+                               "self.calls += 1\n        return kernel_function(x, self.factor) * (self.calls < 2)"),
+                              ("pass", "y = kernel_function(x, self.factor)\n        self.factor = 0.0\n"
+                                       "        return y")):
+            candidate = text(result=RIGHT).replace("self.factor = factor",
+                "self.factor = factor\n        " + made).replace(
                 "return kernel_function(x, self.factor)", forward)
             verdict = driver.judged(problem("scale"), candidate, styles=("plain", "scaled"))
             self.assertEqual(verdict.plain[0], 0.0)
             self.assertGreater(verdict.plain[1], 0.5)
         counts = problem("scale").replace("return x * self.factor", "self.factor += 1\n        return x * self.factor")
-        verdict = driver.judged(counts, text(result=RIGHT).replace("return kernel", "self.factor += 1\n        return kernel"),
+        verdict = driver.judged(counts, text(result=RIGHT).replace("return kernel",
+            "self.factor += 1\n        return kernel"),
                                 styles=("plain", "scaled"))
         self.assertTrue(verdict.is_correct, verdict.plain)
 
@@ -247,13 +263,15 @@ threading.Thread(target=talk, daemon=True).start()
             self.right(text(result=RIGHT))
 
     def test_hostile_problems(self):
-        for top, judgement, word in (("import sys; sys.exit(0)", "problem_failed", "SystemExit"), ("raise ValueError('x')", "problem_failed", "ValueError"),
+        for top, judgement, word in (("import sys; sys.exit(0)", "problem_failed", "SystemExit"),
+                                     ("raise ValueError('x')", "problem_failed", "ValueError"),
                                      ("def :", "problem_failed", "SyntaxError")):
             with driver.Folder() as folder, driver.reference(folder.file("problem.py", top + problem("scale"))) as side:
                 hello = side.hear()
                 self.assertEqual((hello["op"], hello["judgement"]), ("failed", judgement))
                 self.assertIn(word, hello["reason"])
-        noisy = problem("scale") + "\nimport atexit, os, time\natexit.register(time.sleep, 60)\nprint('x' * 100000)\nos.write(1, b'y')\n"
+        noisy = problem("scale") + "\nimport atexit, os, time\natexit.register(time.sleep, 60)\n" \
+                                   "print('x' * 100000)\nos.write(1, b'y')\n"
         verdict = driver.judged(noisy, text(result=RIGHT))
         self.assertTrue(verdict.is_correct)
 

@@ -73,15 +73,19 @@ if __name__ == "__main__":
 
 
 def rules(top="", body="pass", init="", forward="pass", stage="kernel", off=()):
-    text = GOOD.replace("TOP", top).replace("BODY", body.replace("\n", "\n    ")).replace("INIT", init).replace("FORWARD", forward)
+    text = GOOD.replace("TOP", top).replace("BODY", body.replace("\n", "\n    ")).replace("INIT",
+        init).replace("FORWARD", forward)
     compile(text, "candidate", "exec")
     return [x["rule"] for x in policy.check(text, stage, off)]
 
 
 FIRES = [
-    ("torch_fallback", ["return torch.matmul(x, weight)", "return x @ weight", "x @= weight", "return F.relu(x)", "return x.softmax(-1)",
-                        "return torch.nn.functional.linear(x, weight)", "return torch.ops.aten.mm(x, x)", "return torch.linalg.norm(x)",
-                        "return getattr(torch, 'matmul')(x, x)", "return x.mm(x).relu_()", "return torch.einsum('ij,jk', x, x)",
+    ("torch_fallback", ["return torch.matmul(x, weight)", "return x @ weight", "x @= weight", "return F.relu(x)",
+                        "return x.softmax(-1)",
+                        "return torch.nn.functional.linear(x, weight)", "return torch.ops.aten.mm(x, x)",
+                        "return torch.linalg.norm(x)",
+                        "return getattr(torch, 'matmul')(x, x)", "return x.mm(x).relu_()",
+                        "return torch.einsum('ij,jk', x, x)",
                         "return x.unsqueeze(0).bmm(x)", "from torch.nn.functional import gelu\nreturn gelu(x)",
                         "import torch as t\nreturn t.conv2d(x, x)",
                         "import numpy as np\nreturn np.matmul(x, x)", "import operator\nreturn operator.matmul(x, x)"]),
@@ -91,28 +95,39 @@ FIRES = [
     ("try_around_kernel", ["try:\n    return launch(x)\nexcept Exception:\n    return x",
                            "try:\n    kernel[(1,)](x, x, 1, BLOCK=16)\nexcept RuntimeError:\n    pass",
                            "import contextlib\nwith contextlib.suppress(Exception):\n    return launch(x)"]),
-    ("patched_function", ["torch.allclose = print", "torch.Tensor.__eq__ = print", "setattr(torch, 'equal', print)", "import time\ntime.time = print",
-                          "import builtins\nbuiltins.print = len", "sys.modules['torch'] = None", "torch.__dict__['equal'] = print",
+    ("patched_function", ["torch.allclose = print", "torch.Tensor.__eq__ = print", "setattr(torch, 'equal', print)",
+                          "import time\ntime.time = print",
+                          "import builtins\nbuiltins.print = len", "sys.modules['torch'] = None",
+                          "torch.__dict__['equal'] = print",
                           "from unittest import mock\nmock.patch('torch.equal')", "tl.load = print"]),
     ("library_setting", ["torch.backends.cudnn.allow_tf32 = True", "torch.set_float32_matmul_precision('medium')"]),
     ("environment", ["os.environ['TRITON_INTERPRET'] = '0'", "os.environ.setdefault('A', 'b')"]),
     ("uses_problem", ["from problem import Model\nreturn Model()(x)", "import problem"]),
     ("streams", ["with torch.cuda.stream(torch.cuda.Stream()):\n    pass", "torch.cuda.CUDAGraph()"]),
-    ("threads", ["import threading\nthreading.Thread(target=print).start()", "from concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor()"]),
-    ("file_use", ["open('x')", "import pathlib\npathlib.Path('x').read_text()", "torch.load('x')", "import tempfile\ntempfile.mkdtemp()"]),
+    ("threads", ["import threading\nthreading.Thread(target=print).start()",
+                 "from concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor()"]),
+    ("file_use", ["open('x')", "import pathlib\npathlib.Path('x').read_text()", "torch.load('x')",
+                  "import tempfile\ntempfile.mkdtemp()"]),
     ("network_use", ["import socket\nsocket.socket()", "import urllib.request\nurllib.request.urlopen('x')"]),
-    ("introspection", ["sys._getframe(1)", "import gc\ngc.get_objects()", "import inspect\ninspect.currentframe().f_back", "sys.settrace(print)"]),
-    ("process_control", ["os._exit(0)", "import subprocess\nsubprocess.run(['x'])", "os.system('x')", "sys.exit(0)", "import signal\nsignal.alarm(1)",
+    ("introspection", ["sys._getframe(1)", "import gc\ngc.get_objects()",
+                       "import inspect\ninspect.currentframe().f_back", "sys.settrace(print)"]),
+    ("process_control", ["os._exit(0)", "import subprocess\nsubprocess.run(['x'])", "os.system('x')", "sys.exit(0)",
+                         "import signal\nsignal.alarm(1)",
                          "import atexit\natexit.register(print)", "exit()"]),
     ("native_access", ["import ctypes\nctypes.CDLL(None)", "import mmap\nmmap.mmap(-1, 1)"]),
-    ("dynamic_code", ["exec('x')", "eval('x')", "import importlib\nimportlib.import_module('torch')", "__import__('torch')"]),
+    ("dynamic_code", ["exec('x')", "eval('x')", "import importlib\nimportlib.import_module('torch')",
+                      "__import__('torch')"]),
 ]
 FINE = ["x = x.contiguous().view(-1).permute(0).reshape(2, -1)", "y = torch.zeros(3, device=x.device, dtype=x.dtype)",
-        "if x.shape != weight.shape:\n    raise ValueError('shape')", "n = max(1, sum(x.shape))", "assert x.is_cuda or not torch.cuda.is_available()",
+        "if x.shape != weight.shape:\n    raise ValueError('shape')", "n = max(1, sum(x.shape))",
+        "assert x.is_cuda or not torch.cuda.is_available()",
         "with torch.cuda.device(x.device):\n    pass", "scale = 1.0 / (x.shape[-1] ** 0.5)", "x = x.to(torch.float32)",
-        "props = torch.cuda.get_device_properties(0).multi_processor_count", "x = torch.cat([x, x]).t().expand(2, -1).clone()",
-        "import math\ny = math.log2(3) * math.exp(1)", "w = [1, 2]\nw.sort()\nw = set(w).add(1)", "i = [1].index(1)", "x = torch.Tensor.contiguous(x)",
-        "print(torch.finfo(x.dtype).max)", "d = {}\nd['k'] = 1\nx.attribute = 1", "torch.empty(2).copy_(x).fill_(0)", "y = F.pad(x, (0, 1))"]
+        "props = torch.cuda.get_device_properties(0).multi_processor_count",
+        "x = torch.cat([x, x]).t().expand(2, -1).clone()",
+        "import math\ny = math.log2(3) * math.exp(1)", "w = [1, 2]\nw.sort()\nw = set(w).add(1)", "i = [1].index(1)",
+        "x = torch.Tensor.contiguous(x)",
+        "print(torch.finfo(x.dtype).max)", "d = {}\nd['k'] = 1\nx.attribute = 1", "torch.empty(2).copy_(x).fill_(0)",
+        "y = F.pad(x, (0, 1))"]
 
 
 class Rules(unittest.TestCase):
@@ -144,7 +159,8 @@ class Rules(unittest.TestCase):
         self.assertIn("module_called", rules(forward="x = self.fc.forward(x)"))
 
     def test_constructor_and_import_are_freer(self):
-        self.assertEqual(rules(init="self.scale = torch.sum(self.fc.weight)", top="SIZE = torch.exp(torch.zeros(1))"), [])
+        self.assertEqual(rules(init="self.scale = torch.sum(self.fc.weight)", top="SIZE = torch.exp(torch.zeros(1))"),
+                         [])
         self.assertIn("patched_function", rules(top="torch.equal = print"))
         self.assertIn("patched_function", rules(init="torch.equal = print"))
         self.assertIn("uses_problem", rules(top="from problem import Model"))
@@ -153,25 +169,34 @@ class Rules(unittest.TestCase):
 
     def test_what_is_reached_through_helpers_counts(self):
         self.assertIn("torch_fallback", rules(top="def helper(x):\n    return x @ x\n", body="return helper(x)"))
-        self.assertIn("torch_fallback", rules(top="class Block(nn.Module):\n    def forward(self, x):\n        return F.relu(x)\n",
+        self.assertIn("torch_fallback",
+                      rules(top="class Block(nn.Module):\n    def forward(self, x):\n        return F.relu(x)\n",
                                               init="self.block = Block()", forward="x = self.block(x)"))
-        self.assertIn("torch_fallback", rules(top="class Base(nn.Module):\n    def inner(self, x):\n        return x @ x\n").__class__(
-            [x["rule"] for x in policy.check(GOOD.replace("TOP", "class Base(nn.Module):\n    def inner(self, x):\n        return x @ x\n").replace(
-                "ModelNew(nn.Module)", "ModelNew(Base)").replace("BODY", "pass").replace("INIT", "").replace("FORWARD", "self.inner(x)"))]))
+        self.assertIn("torch_fallback",
+                      rules(top="class Base(nn.Module):\n    def inner(self, x):\n        return x @ x\n").__class__(
+            [x["rule"] for x in policy.check(GOOD.replace("TOP",
+            "class Base(nn.Module):\n    def inner(self, x):\n        return x @ x\n").replace(
+                "ModelNew(nn.Module)", "ModelNew(Base)").replace("BODY", "pass").replace("INIT", "").replace("FORWARD",
+                "self.inner(x)"))]))
         self.assertEqual(rules(top="def unused(x):\n    return x @ x\n"), [])
 
     def test_extract_may_use_torch(self):
-        text = "import torch.nn as nn\nclass Part(nn.Module):\n    def forward(self, x):\n        return x.softmax(-1) @ x\n\nclass Model(nn.Module):\n" \
-               "    def __init__(self):\n        super().__init__()\n        self.part = Part()\n\n    def forward(self, x):\n        return self.part(x)\n"
+        text = "import torch.nn as nn\nclass Part(nn.Module):\n    def forward(self, x):\n" \
+               "        return x.softmax(-1) @ x\n\nclass Model(nn.Module):\n" \
+               "    def __init__(self):\n        super().__init__()\n        self.part = Part()\n\n" \
+               "    def forward(self, x):\n        return self.part(x)\n"
         self.assertEqual(policy.check(text, "extract"), [])
-        self.assertEqual([x["rule"] for x in policy.check(text.replace("x.softmax", "open('x').softmax"), "extract")], ["file_use"])
+        self.assertEqual([x["rule"] for x in policy.check(text.replace("x.softmax", "open('x').softmax"), "extract")],
+                         ["file_use"])
 
     def test_no_kernel_and_unused_kernel(self):
-        text = "import torch\ndef kernel_function(x):\n    return x + 1\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return kernel_function(x)\n"
+        text = "import torch\ndef kernel_function(x):\n    return x + 1\n\nclass ModelNew(torch.nn.Module):\n" \
+               "    def forward(self, x):\n        return kernel_function(x)\n"
         self.assertEqual([x["rule"] for x in policy.check(text)], ["no_kernel"])
         self.assertEqual([x["rule"] for x in policy.check("def kernel_function(x):\n    return x\n")], [])
         self.assertEqual(rules(body="return x"), [])
-        unused = GOOD.replace("    kernel[(1,)](x, y, x.numel(), BLOCK=16)\n", "").replace("TOP", "").replace("BODY", "pass").replace("INIT", "").replace("FORWARD", "pass")
+        unused = GOOD.replace("    kernel[(1,)](x, y, x.numel(), BLOCK=16)\n", "").replace("TOP", "").replace("BODY",
+            "pass").replace("INIT", "").replace("FORWARD", "pass")
         self.assertEqual([x["rule"] for x in policy.check(unused)], ["kernel_unused"])
 
     def test_kernels_stand_anywhere(self):
@@ -189,14 +214,17 @@ class Rules(unittest.TestCase):
 
     def test_gradients_are_free(self):
         """Nobody asks for them."""
-        top = "class Scale(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return %s\n\n" \
+        top = "class Scale(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n" \
+              "        return %s\n\n" \
               "    @staticmethod\n    def backward(ctx, grad):\n        return torch.matmul(grad, grad)\n"
         self.assertEqual(rules(top=top % "launch(x)", body="return Scale.apply(x)"), [])
         self.assertIn("torch_fallback", rules(top=top % "x.softmax(-1)", body="return Scale.apply(x)"))
 
     def test_locks_are_no_threads(self):
-        self.assertEqual(rules(top="import threading\nLOCK = threading.Lock()", body="with LOCK:\n    return launch(x)"), [])
-        self.assertIn("threads", rules(top="import threading\nLOCK = threading.Lock(); threading.Thread()", body="pass"))
+        self.assertEqual(rules(top="import threading\nLOCK = threading.Lock()",
+                               body="with LOCK:\n    return launch(x)"), [])
+        self.assertIn("threads", rules(top="import threading\nLOCK = threading.Lock(); threading.Thread()",
+                                       body="pass"))
 
     def test_findings_say_where(self):
         found = policy.check("import torch\ndef kernel_function(x):\n    return x @ x\n")[-1]
@@ -204,7 +232,8 @@ class Rules(unittest.TestCase):
         self.assertIn("return x @ x", found["text"])
 
     def test_odd_texts_end_well(self):
-        for text in ("", "def :", "x = " + "(" * 3000, "\0", b"\xff", "x = " + "-" * 50000 + "1", "a" + ".b" * 20000, "class A(A): pass\nclass ModelNew(A): pass"):
+        for text in ("", "def :", "x = " + "(" * 3000, "\0", b"\xff", "x = " + "-" * 50000 + "1", "a" + ".b" * 20000,
+                     "class A(A): pass\nclass ModelNew(A): pass"):
             self.assertIsInstance(policy.check(text), list)
         many = "import torch\ndef kernel_function(x):\n" + "    x @ x\n" * 500
         self.assertLessEqual(len(policy.check(many)), 64)
@@ -222,6 +251,8 @@ class Rules(unittest.TestCase):
     def test_as_a_program(self):
         with driver.Folder() as folder:
             path = folder.file("candidate.py", "import torch\ndef kernel_function(x):\n    return x @ x\n")
-            for options, wanted in (([], ["no_kernel", "torch_fallback"]), (["--off", "no_kernel"], ["torch_fallback"]), (["--stage", "extract"], [])):
-                done = subprocess.run([sys.executable, "-I", os.path.join(driver.SIDES, "policy.py"), *options, path], capture_output=True, check=True)
+            for options, wanted in (([], ["no_kernel", "torch_fallback"]), (["--off", "no_kernel"], ["torch_fallback"]),
+                                    (["--stage", "extract"], [])):
+                done = subprocess.run([sys.executable, "-I", os.path.join(driver.SIDES, "policy.py"), *options, path],
+                                      capture_output=True, check=True)
                 self.assertEqual([x["rule"] for x in json.loads(done.stdout)], wanted)

@@ -19,7 +19,8 @@ def kernel_function(x):
     return y
 """, "kernel_function(x)")
 
-add("leaky_strided_input", "element-wise, input not contiguous", "return F.leaky_relu(x, slope)", "torch.randn(9, 7).t(), 0.1", """
+add("leaky_strided_input", "element-wise, input not contiguous", "return F.leaky_relu(x, slope)",
+    "torch.randn(9, 7).t(), 0.1", """
 @triton.jit
 def leaky_kernel(x_ptr, y_ptr, slope, rows, cols, stride_r, stride_c, BLOCK: tl.constexpr):
     row, col = tl.program_id(0), tl.arange(0, BLOCK)
@@ -33,7 +34,8 @@ def kernel_function(x, slope):
     return y
 """, "kernel_function(x, slope)", signature="x, slope")
 
-add("gelu_helper_function", "element-wise, a device function of its own", "return F.gelu(x, approximate='tanh')", "torch.randn(3, 11)", """
+add("gelu_helper_function", "element-wise, a device function of its own", "return F.gelu(x, approximate='tanh')",
+    "torch.randn(3, 11)", """
 @triton.jit
 def tanh(x):
     return 2.0 / (1.0 + tl.exp(-2.0 * x)) - 1.0
@@ -56,7 +58,8 @@ def kernel_function(x):
     return y
 """, "kernel_function(x)")
 
-add("bias_broadcast_weights_as_keywords", "element-wise with a parameter, contract's keywords", "return torch.sigmoid(x) * self.weight + self.bias",
+add("bias_broadcast_weights_as_keywords", "element-wise with a parameter, contract's keywords",
+    "return torch.sigmoid(x) * self.weight + self.bias",
     "torch.randn(6, 5)", """
 @triton.jit
 def gate_kernel(x_ptr, w_ptr, b_ptr, y_ptr, cols, BLOCK: tl.constexpr):
@@ -74,7 +77,8 @@ def kernel_function(x, **weights):
     made="self.weight = nn.Parameter(torch.randn(n))\nself.bias = nn.Parameter(torch.zeros(n))",
     own="self.weight = torch.nn.Parameter(torch.randn(n))\nself.bias = torch.nn.Parameter(torch.zeros(n))")
 
-add("integers_and_shifts", "element-wise, int32", "return (x << 1) ^ y", "torch.randint(0, 99, (17,), dtype=torch.int32), torch.randint(0, 99, (17,), dtype=torch.int32)", """
+add("integers_and_shifts", "element-wise, int32", "return (x << 1) ^ y",
+    "torch.randint(0, 99, (17,), dtype=torch.int32), torch.randint(0, 99, (17,), dtype=torch.int32)", """
 @triton.jit
 def bits_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
@@ -100,7 +104,8 @@ def kernel_function(x, y):
     return out
 """, "kernel_function(x, y)", signature="x, y")
 
-add("half_in_float_inside", "element-wise, float16", "return x * torch.sigmoid(x)", "torch.randn(40, dtype=torch.float16)", """
+add("half_in_float_inside", "element-wise, float16", "return x * torch.sigmoid(x)",
+    "torch.randn(40, dtype=torch.float16)", """
 @triton.jit
 def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
@@ -125,7 +130,8 @@ def kernel_function(x):
     return y
 """, "kernel_function(x)")
 
-add("column_mean_in_blocks", "reduction over rows, a loop", "return x.mean(dim=0, keepdim=True)", "torch.randn(21, 5)", """
+add("column_mean_in_blocks", "reduction over rows, a loop", "return x.mean(dim=0, keepdim=True)", "torch.randn(21, 5)",
+    """
 @triton.jit
 def mean_kernel(x_ptr, y_ptr, rows, cols, BLOCK: tl.constexpr):
     col = tl.program_id(0)
@@ -169,7 +175,8 @@ def kernel_function(x):
     return out
 """, "kernel_function(x)")
 
-add("var_mean_dict", "reduction, dict of outputs", "var, mean = torch.var_mean(x, dim=1)\nreturn {'mean': mean, 'var': var}", "torch.randn(4, 12)", """
+add("var_mean_dict", "reduction, dict of outputs",
+    "var, mean = torch.var_mean(x, dim=1)\nreturn {'mean': mean, 'var': var}", "torch.randn(4, 12)", """
 @triton.jit
 def stats_kernel(x_ptr, mean_ptr, var_ptr, cols, BLOCK: tl.constexpr):
     row, col = tl.program_id(0), tl.arange(0, BLOCK)
@@ -237,13 +244,16 @@ def kernel_function(x, norm_weight, norm_bias, eps=1e-5):
     norm_kernel[(x.shape[0],)](x, norm_weight, norm_bias, y, x.shape[1], eps, BLOCK=triton.next_power_of_2(x.shape[1]))
     return y
 """
-add("layer_norm", "norm with affine parameters", "return self.norm(x)", "torch.randn(6, 10)", NORM_BODY, "kernel_function(x, self.norm.weight, self.norm.bias, self.norm.eps)",
+add("layer_norm", "norm with affine parameters", "return self.norm(x)", "torch.randn(6, 10)", NORM_BODY,
+    "kernel_function(x, self.norm.weight, self.norm.bias, self.norm.eps)",
     made="self.norm = nn.LayerNorm(width)", own="self.norm = torch.nn.LayerNorm(width)", arguments="width", init="10")
-add("layer_norm_parameters_by_hand", "parameters without the layer they stand for", "return self.norm(x)", "torch.randn(6, 10)", NORM_BODY,
+add("layer_norm_parameters_by_hand", "parameters without the layer they stand for", "return self.norm(x)",
+    "torch.randn(6, 10)", NORM_BODY,
     "kernel_function(x, self.gain, self.shift)", made="self.norm = nn.LayerNorm(width)", arguments="width", init="10",
     own="self.gain = torch.nn.Parameter(torch.ones(width))\nself.shift = torch.nn.Parameter(torch.zeros(width))")
 
-add("rms_norm", "norm", "return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight", "torch.randn(2, 3, 8)", """
+add("rms_norm", "norm", "return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight",
+    "torch.randn(2, 3, 8)", """
 @triton.jit
 def rms_kernel(x_ptr, w_ptr, y_ptr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -266,16 +276,19 @@ def group_kernel(x_ptr, w_ptr, b_ptr, y_ptr, size, per_channel, groups, eps, BLO
     off = tl.where(mask, x - mean, 0.0)
     y = off / tl.sqrt(tl.sum(off * off, 0) / size + eps)
     channel = (group % groups) * (size // per_channel) + at // per_channel
-    tl.store(y_ptr + group * size + at, y * tl.load(w_ptr + channel, mask=mask) + tl.load(b_ptr + channel, mask=mask), mask=mask)
+    tl.store(y_ptr + group * size + at, y * tl.load(w_ptr + channel, mask=mask) + tl.load(b_ptr + channel, mask=mask),
+            mask=mask)
 
 def kernel_function(x, norm_weight, norm_bias, groups=2):
     n, c, length = x.shape
     y = torch.empty_like(x)
     group_kernel[(n * groups,)](x, norm_weight, norm_bias, y, c // groups * length, length, groups, 1e-5, BLOCK=16)
     return y
-""", "kernel_function(x, self.norm.weight, self.norm.bias, self.norm.num_groups)", made="self.norm = nn.GroupNorm(2, 6)", own="self.norm = torch.nn.GroupNorm(2, 6)")
+""", "kernel_function(x, self.norm.weight, self.norm.bias, self.norm.num_groups)",
+made="self.norm = nn.GroupNorm(2, 6)", own="self.norm = torch.nn.GroupNorm(2, 6)")
 
-add("batch_norm_in_training", "norm over the batch, running statistics", "return self.bn(x)", "torch.randn(4, 3, 6)", """
+add("batch_norm_in_training", "norm over the batch, running statistics", "return self.bn(x)", "torch.randn(4, 3, 6)",
+    """
 @triton.jit
 def bn_kernel(x_ptr, w_ptr, b_ptr, y_ptr, N, C, L, eps, BLOCK: tl.constexpr):
     c, i = tl.program_id(0), tl.arange(0, BLOCK)
@@ -291,9 +304,11 @@ def kernel_function(x, bn_weight, bn_bias):
     y = torch.empty_like(x)
     bn_kernel[(x.shape[1],)](x, bn_weight, bn_bias, y, *x.shape, 1e-5, BLOCK=32)
     return y
-""", "kernel_function(x, bn_weight=self.bn.weight, bn_bias=self.bn.bias)", made="self.bn = nn.BatchNorm1d(3)", own="self.bn = torch.nn.BatchNorm1d(3)")
+""", "kernel_function(x, bn_weight=self.bn.weight, bn_bias=self.bn.bias)", made="self.bn = nn.BatchNorm1d(3)",
+own="self.bn = torch.nn.BatchNorm1d(3)")
 
-add("matmul_split_k_atomic", "matrix product, masked edges, atomics", "return torch.matmul(a, b)", "torch.randn(18, 40), torch.randn(40, 20)", """
+add("matmul_split_k_atomic", "matrix product, masked edges, atomics", "return torch.matmul(a, b)",
+    "torch.randn(18, 40), torch.randn(40, 20)", """
 @triton.jit
 def matmul_kernel(a_ptr, b_ptr, c_ptr, M, N, K, PER: tl.constexpr, BLOCK: tl.constexpr):
     row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)[:, None]
@@ -312,7 +327,8 @@ def kernel_function(a, b):
     return c
 """, "kernel_function(a, b)", signature="a, b")
 
-add("batched_matmul_tensor_descriptors", "batched product, descriptors", "return torch.bmm(a, b)", "torch.randn(2, 17, 8), torch.randn(2, 8, 16)", """
+add("batched_matmul_tensor_descriptors", "batched product, descriptors", "return torch.bmm(a, b)",
+    "torch.randn(2, 17, 8), torch.randn(2, 8, 16)", """
 @triton.jit
 def bmm_kernel(a_ptr, b_ptr, c_ptr, M, N, K, BLOCK: tl.constexpr):
     batch, first = tl.program_id(1), tl.program_id(0) * BLOCK
@@ -341,7 +357,8 @@ def kernel_function(w, x):
     return y
 """, "kernel_function(w, x)", signature="w, x")
 
-add("qkv_weights_packed_in_the_constructor", "weights fused before the first call", "return self.q(x) + self.k(x), self.v(x)", "torch.randn(6, 5)", """
+add("qkv_weights_packed_in_the_constructor", "weights fused before the first call",
+    "return self.q(x) + self.k(x), self.v(x)", "torch.randn(6, 5)", """
 @triton.jit
 def packed_kernel(x_ptr, w_ptr, b_ptr, y_ptr, K, N, BLOCK: tl.constexpr, BLOCK_K: tl.constexpr):
     row, col, k = tl.program_id(0), tl.arange(0, BLOCK), tl.arange(0, BLOCK_K)
@@ -356,4 +373,5 @@ def kernel_function(x, packed, bias):
 """, "y = kernel_function(x, self.packed, self.bias)\nreturn y[:, :6], y[:, 6:]",
     made="self.q, self.k, self.v = nn.Linear(5, 6), nn.Linear(5, 6), nn.Linear(5, 6)",
     own="q, k, v = torch.nn.Linear(5, 6), torch.nn.Linear(5, 6), torch.nn.Linear(5, 6)\nwith torch.no_grad():\n"
-        "    self.packed = torch.cat([q.weight + k.weight, v.weight]).t().contiguous()\n    self.bias = torch.cat([q.bias + k.bias, v.bias])")
+        "    self.packed = torch.cat([q.weight + k.weight, v.weight]).t().contiguous()\n"
+        "    self.bias = torch.cat([q.bias + k.bias, v.bias])")

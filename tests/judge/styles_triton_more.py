@@ -5,7 +5,8 @@ from styles import Table
 TABLE = Table()
 add = TABLE.triton
 
-add("conv1d_direct", "convolution, direct", "return F.conv1d(x, self.weight, self.bias, stride=2, padding=1)", "torch.randn(2, 3, 11)", """
+add("conv1d_direct", "convolution, direct", "return F.conv1d(x, self.weight, self.bias, stride=2, padding=1)",
+    "torch.randn(2, 3, 11)", """
 @triton.jit
 def conv_kernel(x_ptr, w_ptr, b_ptr, y_ptr, L, OUT, C: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr):
     n, o, i = tl.program_id(0), tl.program_id(1), tl.arange(0, BLOCK)
@@ -23,11 +24,13 @@ def kernel_function(x, weight, bias):
     y = torch.empty(n, weight.shape[0], out, device=x.device)
     conv_kernel[(n, weight.shape[0])](x, weight, bias, y, length, out, C=c, K=weight.shape[2], BLOCK=8)
     return y
-""", "kernel_function(x, self.weight, self.bias)", made="self.weight = torch.nn.Parameter(torch.randn(4, 3, 3))\nself.bias = torch.nn.Parameter(torch.randn(4))")
+""", "kernel_function(x, self.weight, self.bias)",
+made="self.weight = torch.nn.Parameter(torch.randn(4, 3, 3))\nself.bias = torch.nn.Parameter(torch.randn(4))")
 
 add("conv2d_implicit_gemm", "convolution by im2col and dot", "return self.conv(x)", "torch.randn(2, 3, 6, 5)", """
 @triton.jit
-def gemm_conv_kernel(x_ptr, w_ptr, b_ptr, y_ptr, C, H, W, O, OH, OW, S: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+def gemm_conv_kernel(x_ptr, w_ptr, b_ptr, y_ptr, C, H, W, O, OH, OW, S: tl.constexpr, BM: tl.constexpr,
+        BN: tl.constexpr, BK: tl.constexpr):
     n = tl.program_id(1)
     p = tl.program_id(0) * BM + tl.arange(0, BM)
     o, k = tl.arange(0, BN), tl.arange(0, BK)
@@ -36,8 +39,10 @@ def gemm_conv_kernel(x_ptr, w_ptr, b_ptr, y_ptr, C, H, W, O, OH, OW, S: tl.const
         kk = start + k
         h = (p // OW)[:, None] + (kk % (S * S) // S)[None, :]
         w = (p % OW)[:, None] + (kk % S)[None, :]
-        x = tl.load(x_ptr + ((n * C + kk // (S * S))[None, :] * H + h) * W + w, mask=(kk < C * S * S)[None, :] & (p < OH * OW)[:, None], other=0.0)
-        f = tl.load(w_ptr + o[None, :] * C * S * S + kk[:, None], mask=(o < O)[None, :] & (kk < C * S * S)[:, None], other=0.0)
+        x = tl.load(x_ptr + ((n * C + kk // (S * S))[None, :] * H + h) * W + w, mask=(kk < C * S * S)[None,
+                :] & (p < OH * OW)[:, None], other=0.0)
+        f = tl.load(w_ptr + o[None, :] * C * S * S + kk[:, None], mask=(o < O)[None, :] & (kk < C * S * S)[:, None],
+                other=0.0)
         acc += tl.dot(x, f, input_precision="ieee")
     acc += tl.load(b_ptr + o, mask=o < O, other=0.0)[None, :]
     tl.store(y_ptr + (n * O + o)[None, :] * OH * OW + p[:, None], acc, mask=(p < OH * OW)[:, None] & (o < O)[None, :])
@@ -47,11 +52,13 @@ def kernel_function(x, conv_weight, conv_bias):
     o, size = conv_weight.shape[0], conv_weight.shape[-1]
     oh, ow = h - size + 1, w - size + 1
     y = torch.empty((n, o, oh, ow), device=x.device, dtype=x.dtype)
-    gemm_conv_kernel[(triton.cdiv(oh * ow, 16), n)](x.contiguous(), conv_weight, conv_bias, y, c, h, w, o, oh, ow, S=size, BM=16, BN=16, BK=16)
+    gemm_conv_kernel[(triton.cdiv(oh * ow, 16), n)](x.contiguous(), conv_weight, conv_bias, y, c, h, w, o, oh, ow,
+            S=size, BM=16, BN=16, BK=16)
     return y
 """, "kernel_function(x, self.conv.weight, self.conv.bias)", made="self.conv = torch.nn.Conv2d(3, 5, 3)")
 
-add("depthwise_conv_channels_last_output", "convolution, output in another memory format", "return self.conv(x)", "torch.randn(1, 4, 5, 6)", """
+add("depthwise_conv_channels_last_output", "convolution, output in another memory format", "return self.conv(x)",
+    "torch.randn(1, 4, 5, 6)", """
 @triton.jit
 def depthwise_kernel(x_ptr, w_ptr, y_ptr, C, H, W, BLOCK: tl.constexpr):
     c = tl.arange(0, BLOCK)
@@ -61,14 +68,16 @@ def depthwise_kernel(x_ptr, w_ptr, y_ptr, C, H, W, BLOCK: tl.constexpr):
         for dw in tl.static_range(3):
             h, w = p // W + dh - 1, p % W + dw - 1
             inside = (h >= 0) & (h < H) & (w >= 0) & (w < W) & (c < C)
-            acc += tl.load(x_ptr + (c * H + h) * W + w, mask=inside, other=0.0) * tl.load(w_ptr + c * 9 + dh * 3 + dw, mask=c < C, other=0.0)
+            acc += tl.load(x_ptr + (c * H + h) * W + w, mask=inside, other=0.0) * tl.load(w_ptr + c * 9 + dh * 3 + dw,
+                    mask=c < C, other=0.0)
     tl.store(y_ptr + p * C + c, acc, mask=c < C)
 
 def kernel_function(x, weight):
     y = torch.empty_like(x, memory_format=torch.channels_last)
     depthwise_kernel[(x.shape[2] * x.shape[3],)](x, weight, y, *x.shape[1:], BLOCK=4)
     return y
-""", "kernel_function(x, self.conv.weight)", made="self.conv = torch.nn.Conv2d(4, 4, 3, padding=1, groups=4, bias=False)")
+""", "kernel_function(x, self.conv.weight)",
+made="self.conv = torch.nn.Conv2d(4, 4, 3, padding=1, groups=4, bias=False)")
 
 add("max_pool_with_padding", "pooling", "return F.max_pool2d(x, 3, stride=2, padding=1)", "torch.randn(1, 2, 7, 6)", """
 @triton.jit
@@ -77,7 +86,8 @@ def pool_kernel(x_ptr, y_ptr, H, W, OH, OW, BLOCK: tl.constexpr):
     best = tl.full((BLOCK,), float("-inf"), tl.float32)
     for k in range(9):
         h, w = p // OW * 2 + k // 3 - 1, p % OW * 2 + k % 3 - 1
-        x = tl.load(x_ptr + (plane * H + h) * W + w, mask=(h >= 0) & (h < H) & (w >= 0) & (w < W) & (p < OH * OW), other=float("-inf"))
+        x = tl.load(x_ptr + (plane * H + h) * W + w, mask=(h >= 0) & (h < H) & (w >= 0) & (w < W) & (p < OH * OW),
+                other=float("-inf"))
         best = tl.where(x > best, x, best)
     tl.store(y_ptr + plane * OH * OW + p, best, mask=p < OH * OW)
 
@@ -114,11 +124,13 @@ def flash_kernel(q_ptr, k_ptr, v_ptr, o_ptr, L, scale, D: tl.constexpr, BLOCK: t
         col = start + tl.arange(0, BLOCK)
         k = tl.load(k_ptr + base + col[None, :] * D + d[:, None], mask=col[None, :] < L, other=0.0)
         v = tl.load(v_ptr + base + col[:, None] * D + d[None, :], mask=col[:, None] < L, other=0.0)
-        s = tl.where((col[None, :] <= row[:, None]) & (col[None, :] < L), tl.dot(q, k, input_precision="ieee") * scale, -1.0e30)
+        s = tl.where((col[None, :] <= row[:, None]) & (col[None, :] < L), tl.dot(q, k, input_precision="ieee") * scale,
+                -1.0e30)
         larger = tl.maximum(top, tl.max(s, 1))
         p = tl.exp(s - larger[:, None])
         fade = tl.exp(top - larger)
-        total, acc, top = total * fade + tl.sum(p, 1), acc * fade[:, None] + tl.dot(p, v, input_precision="ieee"), larger
+        total, acc, top = total * fade + tl.sum(p, 1), acc * fade[:, None] + tl.dot(p, v,
+                input_precision="ieee"), larger
     tl.store(o_ptr + base + row[:, None] * D + d[None, :], acc / total[:, None], mask=row[:, None] < L)
 
 def kernel_function(q, k, v):
@@ -141,7 +153,8 @@ def kernel_function(ids, table_weight):
     return y
 """, "kernel_function(ids, self.table.weight)", signature="ids", made="self.table = torch.nn.Embedding(9, 5)")
 
-add("scatter_add", "scatter with atomics", "return torch.zeros(4, x.shape[1], device=x.device).index_add_(0, where, x)", "torch.randn(7, 5), torch.randint(0, 4, (7,))", """
+add("scatter_add", "scatter with atomics", "return torch.zeros(4, x.shape[1], device=x.device).index_add_(0, where, x)",
+    "torch.randn(7, 5), torch.randint(0, 4, (7,))", """
 @triton.jit
 def scatter_kernel(x_ptr, where_ptr, y_ptr, cols, BLOCK: tl.constexpr):
     row, col = tl.program_id(0), tl.arange(0, BLOCK)
@@ -166,7 +179,8 @@ def kernel_function(x):
     return y
 """, "kernel_function(x)")
 
-add("cross_entropy", "loss, integer targets, scalar", "return F.cross_entropy(x, y)", "torch.randn(9, 7), torch.randint(0, 7, (9,))", """
+add("cross_entropy", "loss, integer targets, scalar", "return F.cross_entropy(x, y)",
+    "torch.randn(9, 7), torch.randint(0, 7, (9,))", """
 @triton.jit
 def loss_kernel(x_ptr, y_ptr, out_ptr, rows, cols, BLOCK: tl.constexpr):
     col, total = tl.arange(0, BLOCK), 0.0
@@ -182,7 +196,8 @@ def kernel_function(x, y):
     return out
 """, "kernel_function(x, y)", signature="x, y")
 
-add("huber_in_two_stages", "loss, a scratch buffer between two kernels", "return F.smooth_l1_loss(x, y)", "torch.randn(40), torch.randn(40)", """
+add("huber_in_two_stages", "loss, a scratch buffer between two kernels", "return F.smooth_l1_loss(x, y)",
+    "torch.randn(40), torch.randn(40)", """
 @triton.jit
 def partial_kernel(x_ptr, y_ptr, part_ptr, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -202,7 +217,8 @@ def kernel_function(x, y):
     return out.view(())
 """, "kernel_function(x, y)", signature="x, y")
 
-add("hinge_loss_as_a_python_float", "loss, a number instead of a tensor", "return torch.clamp(1 - x * y, min=0).mean().item()", "torch.randn(12), torch.randn(12).sign()", """
+add("hinge_loss_as_a_python_float", "loss, a number instead of a tensor",
+    "return torch.clamp(1 - x * y, min=0).mean().item()", "torch.randn(12), torch.randn(12).sign()", """
 @triton.jit
 def hinge_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
@@ -228,7 +244,9 @@ def kernel_function(x):
     return y
 """, "kernel_function(x)")
 
-add("linear_recurrence", "scan with a function of its own", "h, out = torch.zeros_like(x[0]), []\nfor a, b in zip(gate, x):\n    h = a * h + b\n    out.append(h)\nreturn torch.stack(out)",
+add("linear_recurrence", "scan with a function of its own",
+    "h, out = torch.zeros_like(x[0]), []\nfor a, b in zip(gate, x):\n    h = a * h + b\n    out.append(h)\n"
+    "return torch.stack(out)",
     "torch.rand(9, 4), torch.randn(9, 4)", """
 @triton.jit
 def combine(a1, b1, a2, b2):
@@ -267,14 +285,16 @@ def kernel_function(x, state, i_weight, i_bias, h_weight, h_bias):
     made="self.i, self.h = torch.nn.Linear(6, 8), torch.nn.Linear(8, 8)")
 
 add("lstm_gates_named_tuple", "LSTM cell, named tuple of outputs",
-    "i, f, g, o = gates.chunk(4, dim=1)\nc = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)\nreturn State(torch.sigmoid(o) * torch.tanh(c), c)",
+    "i, f, g, o = gates.chunk(4, dim=1)\nc = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)\n"
+    "return State(torch.sigmoid(o) * torch.tanh(c), c)",
     "torch.randn(3, 20), torch.randn(3, 5)", """
 @triton.jit
 def gates_kernel(g_ptr, c_ptr, h_out, c_out, width, BLOCK: tl.constexpr):
     row, at = tl.program_id(0), tl.arange(0, BLOCK)
     mask, base = at < width, g_ptr + row * 4 * width + at
     i, f = tl.sigmoid(tl.load(base, mask=mask)), tl.sigmoid(tl.load(base + width, mask=mask))
-    g, o = 2 * tl.sigmoid(2 * tl.load(base + 2 * width, mask=mask)) - 1, tl.sigmoid(tl.load(base + 3 * width, mask=mask))
+    g, o = 2 * tl.sigmoid(2 * tl.load(base + 2 * width, mask=mask)) - 1, tl.sigmoid(tl.load(base + 3 * width,
+            mask=mask))
     c = f * tl.load(c_ptr + row * width + at, mask=mask) + i * g
     tl.store(c_out + row * width + at, c, mask=mask)
     tl.store(h_out + row * width + at, o * (2 * tl.sigmoid(2 * c) - 1), mask=mask)
@@ -283,9 +303,11 @@ def kernel_function(gates, c):
     state = State(torch.empty_like(c), torch.empty_like(c))
     gates_kernel[(c.shape[0],)](gates, c, state.h, state.c, c.shape[1], BLOCK=8)
     return state
-""", "kernel_function(gates, c)", signature="gates, c", before="import collections\nState = collections.namedtuple('State', ['h', 'c'])\n")
+""", "kernel_function(gates, c)", signature="gates, c",
+before="import collections\nState = collections.namedtuple('State', ['h', 'c'])\n")
 
-add("rotary_embedding", "pairs of elements, half of a row each", "a, b = x.chunk(2, dim=-1)\nreturn torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)",
+add("rotary_embedding", "pairs of elements, half of a row each",
+    "a, b = x.chunk(2, dim=-1)\nreturn torch.cat([a * cos - b * sin, b * cos + a * sin], dim=-1)",
     "torch.randn(4, 8), torch.rand(4, 4), torch.rand(4, 4)", """
 @triton.jit
 def rotary_kernel(x_ptr, cos_ptr, sin_ptr, y_ptr, HALF: tl.constexpr):
@@ -321,23 +343,33 @@ def scale_kernel(x_ptr, y_ptr, factor, count, BLOCK: tl.constexpr):
 """
 
 
-def scaled(name, family, function, kernel=SCALE, forward="return x * factor", call="kernel_function(x, factor)", **more):
+def scaled(name, family, function, kernel=SCALE, forward="return x * factor", call="kernel_function(x, factor)",
+           **more):
     add(name, family, forward, "torch.randn(4, 6), 2.5", kernel + function, call, signature="x, factor", **more)
 
 
-scaled("in_place", "the input is the output", "\ndef kernel_function(x, factor):\n    scale_kernel[(2,)](x, x, factor, x.numel(), BLOCK=16)\n    return x\n",
+scaled("in_place", "the input is the output",
+       "\ndef kernel_function(x, factor):\n    scale_kernel[(2,)](x, x, factor, x.numel(), BLOCK=16)\n    return x\n",
        forward="x *= factor\nreturn x")
-scaled("in_place_returns_nothing", "only the input changes", "\ndef kernel_function(x, factor):\n    scale_kernel[(2,)](x, x, factor, x.numel(), BLOCK=16)\n",
+scaled("in_place_returns_nothing", "only the input changes",
+       "\ndef kernel_function(x, factor):\n    scale_kernel[(2,)](x, x, factor, x.numel(), BLOCK=16)\n",
        forward="x.mul_(factor)")
 scaled("output_buffer_used_again", "one buffer for all calls",
        "\nBUFFERS = {}\ndef kernel_function(x, factor):\n    y = BUFFERS.setdefault(x.shape, torch.empty_like(x))\n"
        "    scale_kernel[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n")
 scaled("autotuned", "autotune", "\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
-       "    scale_kernel[lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)](x, y, factor, x.numel())\n    return y\n",
-       SCALE.replace("@triton.jit", "@triton.autotune(configs=[triton.Config({'BLOCK': 8}), triton.Config({'BLOCK': 32}, num_warps=2)], key=['count'])\n@triton.jit"))
-scaled("heuristics", "heuristics", "\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n    scale_kernel[(1,)](x, y, factor, x.numel())\n    return y\n",
-       SCALE.replace("@triton.jit", "@triton.heuristics({'BLOCK': lambda args: triton.next_power_of_2(args['count'])})\n@triton.jit"))
-scaled("persistent_programs", "few programs, each with many tiles", "\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
+       "    scale_kernel[lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)](x, y, factor, x.numel())\n"
+       "    return y\n",
+       SCALE.replace("@triton.jit",
+                     "@triton.autotune(configs=[triton.Config({'BLOCK': 8}), triton.Config({'BLOCK': 32}, "
+                     "num_warps=2)], key=['count'])\n@triton.jit"))
+scaled("heuristics", "heuristics",
+       "\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
+       "    scale_kernel[(1,)](x, y, factor, x.numel())\n    return y\n",
+       SCALE.replace("@triton.jit",
+                     "@triton.heuristics({'BLOCK': lambda args: triton.next_power_of_2(args['count'])})\n@triton.jit"))
+scaled("persistent_programs", "few programs, each with many tiles",
+       "\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
        "    scale_kernel[(2,)](x, y, factor, x.numel(), BLOCK=4)\n    return y\n", """
 @triton.jit
 def scale_kernel(x_ptr, y_ptr, factor, count, BLOCK: tl.constexpr):
@@ -345,18 +377,25 @@ def scale_kernel(x_ptr, y_ptr, factor, count, BLOCK: tl.constexpr):
         at = tile * BLOCK + tl.arange(0, BLOCK)
         tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < count) * factor, mask=at < count)
 """)
-scaled("many_small_launches", "a launch for each row", "\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n    for source, target in zip(x, y):\n"
+scaled("many_small_launches", "a launch for each row",
+       "\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n    for source, target in zip(x, y):\n"
        "        scale_kernel[(1,)](source, target, factor, source.numel(), BLOCK=8)\n    return y\n")
-scaled("output_in_a_slice_of_a_larger_one", "view with offset and stride", "\ndef kernel_function(x, factor):\n    y = torch.empty(x.shape[0] + 1, x.shape[1], device=x.device)\n"
+scaled("output_in_a_slice_of_a_larger_one", "view with offset and stride",
+       "\ndef kernel_function(x, factor):\n    y = torch.empty(x.shape[0] + 1, x.shape[1], device=x.device)\n"
        "    scale_kernel[(2,)](x, y[1:], factor, x.numel(), BLOCK=16)\n    return y[1:]\n")
-scaled("conversion_after_the_launch", "computed wider, returned narrow", "\ndef kernel_function(x, factor):\n    y = torch.empty(x.shape, dtype=torch.float64, device=x.device)\n"
+scaled("conversion_after_the_launch", "computed wider, returned narrow",
+       "\ndef kernel_function(x, factor):\n    y = torch.empty(x.shape, dtype=torch.float64, device=x.device)\n"
        "    scale_kernel[(2,)](x.double(), y, factor, x.numel(), BLOCK=16)\n    return y.to(x.dtype)\n")
 NESTED = SCALE.replace("\n", "\n    ")
-scaled("kernel_in_a_function", "the kernel is made by a function", "\n    return scale_kernel\n\nKERNEL = make()\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
+scaled("kernel_in_a_function", "the kernel is made by a function",
+       "\n    return scale_kernel\n\nKERNEL = make()\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
        "    KERNEL[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n", "def make():" + NESTED)
-scaled("kernel_in_a_class", "the kernel is a static method", "\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
-       "    Kernels.scale_kernel[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n", "class Kernels:" + NESTED.replace("@triton", "@staticmethod\n    @triton"))
-scaled("kernel_without_a_decorator", "the kernel is made by a call", "\nKERNEL = triton.jit(scale_kernel)\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
+scaled("kernel_in_a_class", "the kernel is a static method",
+       "\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
+       "    Kernels.scale_kernel[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n",
+       "class Kernels:" + NESTED.replace("@triton", "@staticmethod\n    @triton"))
+scaled("kernel_without_a_decorator", "the kernel is made by a call",
+       "\nKERNEL = triton.jit(scale_kernel)\n\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
        "    KERNEL[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n", SCALE.replace("@triton.jit\n", ""))
 scaled("autograd_function_with_a_gradient_by_torch", "a gradient that nobody asks for", """
 class Scale(torch.autograd.Function):
@@ -401,7 +440,8 @@ def kernel_function(x, factor):
     print("launched", file=sys.stderr)
     return y
 """, before="import sys\n")
-add("complex_through_real_views", "complex numbers", "return x * factor", "torch.randn(4, 3, dtype=torch.complex64), 2.5", SCALE + """
+add("complex_through_real_views", "complex numbers", "return x * factor",
+    "torch.randn(4, 3, dtype=torch.complex64), 2.5", SCALE + """
 def kernel_function(x, factor):
     y = torch.empty_like(x)
     scale_kernel[(1,)](torch.view_as_real(x), torch.view_as_real(y), factor, 2 * x.numel(), BLOCK=32)

@@ -84,8 +84,10 @@ class Trees(unittest.TestCase):
         self.assertEqual(driver.numbers(turned)[:4], [0, half, 1, half + 1])
 
     def test_plain_values(self):
-        for value, wanted in (("None", {"t": "none"}), ("True", {"t": "bool", "v": True}), ("-12", {"t": "int", "v": "-12"}),
-                              ("10 ** 30", {"t": "int", "v": "1" + 30 * "0"}), ("1.5", {"t": "float", "v": "0x1.8000000000000p+0"}),
+        for value, wanted in (("None", {"t": "none"}), ("True", {"t": "bool", "v": True}),
+                              ("-12", {"t": "int", "v": "-12"}),
+                              ("10 ** 30", {"t": "int", "v": "1" + 30 * "0"}),
+                              ("1.5", {"t": "float", "v": "0x1.8000000000000p+0"}),
                               ("'aß'", {"t": "str", "v": "aß"}), ("float('nan')", {"t": "float", "v": "nan"}),
                               ("-math.inf", {"t": "float", "v": "-inf"})):
             self.assertEqual(outputs_of(value), wanted)
@@ -93,32 +95,38 @@ class Trees(unittest.TestCase):
     def test_containers(self):
         one = {"t": "int", "v": "1"}
         self.assertEqual(outputs_of("(1, [1])"), {"t": "tuple", "v": [one, {"t": "list", "v": [one]}]})
-        self.assertEqual(outputs_of("{'b': 1, 3: 1}"), {"t": "dict", "k": [{"t": "str", "v": "b"}, {"t": "int", "v": "3"}],
+        self.assertEqual(outputs_of("{'b': 1, 3: 1}"), {"t": "dict",
+            "k": [{"t": "str", "v": "b"}, {"t": "int", "v": "3"}],
                                                        "v": [one, one]})
         self.assertEqual(outputs_of("collections.OrderedDict(a=1)")["t"], "dict")
-        self.assertEqual(outputs_of("Pair(1, 1)"), {"t": "record", "name": "Pair", "f": ["first", "second"], "v": [one, one]})
+        self.assertEqual(outputs_of("Pair(1, 1)"), {"t": "record", "name": "Pair", "f": ["first", "second"],
+            "v": [one, one]})
         self.assertEqual(outputs_of("Output(1)"), {"t": "record", "name": "Output", "f": ["logits", "extra"],
                                                   "v": [one, {"t": "none"}]})
         self.assertEqual(outputs_of("torch.Size([1])"), {"t": "tuple", "v": [one]})
 
     def test_what_is_no_plain_value_is_unknown(self):
-        for value in ("{1}", "object()", "1j", "torch.float32", "torch.eye(2).to_sparse()", "torch.ones(2, device='meta')",
+        for value in ("{1}", "object()", "1j", "torch.float32", "torch.eye(2).to_sparse()",
+                      "torch.ones(2, device='meta')",
                       "torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8)", "b'x'", "10 ** 5000"):
             with self.subTest(value):
                 self.assertEqual(outputs_of(value)["t"], "unknown")
 
     def test_too_deep_and_too_many(self):
-        self.assertEqual(outputs_of("(lambda f: f(f, 40))(lambda f, n: [f(f, n - 1)] if n else 1)")["judgement"], "not_judgeable")
+        self.assertEqual(outputs_of("(lambda f: f(f, 40))(lambda f, n: [f(f, n - 1)] if n else 1)")["judgement"],
+                         "not_judgeable")
         self.assertEqual(outputs_of("list(range(5000))")["judgement"], "not_judgeable")
         self.assertEqual(outputs_of("(lambda x: (x.append(x), x)[1])([])")["judgement"], "not_judgeable")
 
     def test_inputs_reach_the_candidate_as_they_were(self):
         """A candidate that returns its inputs sends the very same tree."""
-        given = "[torch.ones(2, 2).t(), 3, 2.5, None, True, 'x'], (torch.tensor(1),), {'a': torch.zeros(0)}, Pair(1, torch.ones(1)), " \
+        given = "[torch.ones(2, 2).t(), 3, 2.5, None, True, 'x'], (torch.tensor(1),), {'a': torch.zeros(0)}, " \
+                "Pair(1, torch.ones(1)), " \
                 "Output(torch.ones(1, dtype=torch.bfloat16))"
         text = "class ModelNew:\n    def forward(self, *inputs):\n        return inputs\n" \
                "def kernel_function(*inputs):\n    return inputs\n"
-        verdict = driver.judged(PROBLEM.replace("[VALUE]", "inputs").replace("INPUT", given), text, styles=("plain", "scaled", "zeros"))
+        verdict = driver.judged(PROBLEM.replace("[VALUE]", "inputs").replace("INPUT", given), text,
+                                styles=("plain", "scaled", "zeros"))
         self.assertTrue(verdict.is_correct, verdict.failed or verdict.plain)
         self.assertEqual(verdict.answers[0]["outputs"]["v"][3]["name"], "Pair")
 
@@ -129,7 +137,8 @@ class Trees(unittest.TestCase):
             side.hear()
             answer = driver.ask_reference(side)
         eager, exact = answer["outputs"]["v"], answer["exact"]["v"]
-        self.assertEqual((eager[0]["dtype"], exact[0]["dtype"], exact[1], exact[2]["v"]), ("float32", "float64", {"t": "none"}, "7"))
+        self.assertEqual((eager[0]["dtype"], exact[0]["dtype"], exact[1], exact[2]["v"]),
+                         ("float32", "float64", {"t": "none"}, "7"))
         x = driver.numbers(answer["inputs"]["v"][0])
         self.assertEqual(driver.numbers(exact[0]), [v / 3 for v in x])
         f32 = struct.Struct("<f")

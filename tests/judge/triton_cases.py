@@ -67,25 +67,31 @@ class Triton(unittest.TestCase):
         self.judged(scaled(PLAIN.replace("return y", "y.copy_(x * factor)\n    return y")), "inconsistent")
 
     def test_result_kept_between_calls(self):
-        self.judged(scaled(PLAIN.replace("    x = x", "    key = float(x.sum())\n    if key in KEPT:\n        return KEPT[key]\n    x = x").replace(
+        self.judged(scaled(PLAIN.replace("    x = x",
+                                         "    key = float(x.sum())\n    if key in KEPT:\n"
+                                         "        return KEPT[key]\n    x = x").replace(
             "    return y", "    KEPT[key] = y.clone()\n    return y"), "KEPT = {}\n"), "inconsistent")
 
     def test_output_buffer_used_again_is_no_fraud(self):
-        self.judged(scaled(PLAIN.replace("y = torch.empty_like(x)", "y = BUFFER.setdefault(x.shape, torch.empty_like(x))"), "BUFFER = {}\n"))
+        self.judged(scaled(PLAIN.replace("y = torch.empty_like(x)",
+                                         "y = BUFFER.setdefault(x.shape, torch.empty_like(x))"), "BUFFER = {}\n"))
 
     def test_kernel_in_place(self):
-        text = "class Model(torch.nn.Module):\n    def __init__(self, f):\n        super().__init__()\n        self.f = f\n\n" \
+        text = "class Model(torch.nn.Module):\n    def __init__(self, f):\n        super().__init__()\n" \
+               "        self.f = f\n\n" \
                "    def forward(self, x):\n        x *= self.f\n        return x\n"
         self.judged(scaled(PLAIN.replace("y = torch.empty_like(x)", "y = x")), problem_text=problem(text, init="2.5"))
 
     def test_kernel_that_returns_nothing(self):
-        text = "class Model(torch.nn.Module):\n    def __init__(self, f):\n        super().__init__()\n        self.f = f\n\n" \
+        text = "class Model(torch.nn.Module):\n    def __init__(self, f):\n        super().__init__()\n" \
+               "        self.f = f\n\n" \
                "    def forward(self, x):\n        x *= self.f\n"
         self.judged(scaled(PLAIN.replace("y = torch.empty_like(x)", "y = x").replace("return y", "return None")),
                     problem_text=problem(text, init="2.5"))
 
     def test_conversion_after_the_launch(self):
-        verdict = self.judged(scaled(PLAIN.replace("torch.empty_like(x)", "torch.empty(x.shape, dtype=torch.float64, device=x.device)").replace(
+        verdict = self.judged(scaled(PLAIN.replace("torch.empty_like(x)",
+            "torch.empty(x.shape, dtype=torch.float64, device=x.device)").replace(
             "return y", "return y.to(x.dtype).view(x.shape)")))
         self.assertFalse(verdict.answers[0]["output_launched"])
 
@@ -119,8 +125,10 @@ def kernel_function(x, factor):
 
     def test_autotune_heuristics_and_keywords(self):
         tuned = SCALE.replace("@triton.jit\n", "@triton.heuristics({'BLOCK': lambda args: 16})\n@triton.jit\n")
-        self.judged(tuned + PLAIN.replace(", BLOCK=16", "").replace("(x, y, factor, x.numel())", "(x_ptr=x, y_ptr=y, factor=factor, count=x.numel())") + MODEL)
-        self.judged(SCALE.replace("@triton.jit\n", "@triton.autotune([triton.Config({'BLOCK': 16})], key=['count'])\n@triton.jit\n") +
+        self.judged(tuned + PLAIN.replace(", BLOCK=16", "").replace("(x, y, factor, x.numel())",
+            "(x_ptr=x, y_ptr=y, factor=factor, count=x.numel())") + MODEL)
+        self.judged(SCALE.replace("@triton.jit\n",
+                                  "@triton.autotune([triton.Config({'BLOCK': 16})], key=['count'])\n@triton.jit\n") +
                     PLAIN.replace(", BLOCK=16", "") + MODEL)
 
     def test_matrix_product_with_parameters(self):
@@ -153,7 +161,8 @@ def linear_kernel(x_ptr, w_ptr, b_ptr, y_ptr, M, N, K, BLOCK: tl.constexpr):
 
 def kernel_function(x, fc_weight, fc_bias):
     y = torch.empty((x.shape[0], fc_weight.shape[0]), device=x.device, dtype=x.dtype)
-    linear_kernel[(triton.cdiv(y.shape[0], 16), triton.cdiv(y.shape[1], 16))](x, fc_weight, fc_bias, y, *y.shape, x.shape[1], BLOCK=16)
+    linear_kernel[(triton.cdiv(y.shape[0], 16), triton.cdiv(y.shape[1], 16))](x, fc_weight, fc_bias, y, *y.shape,
+            x.shape[1], BLOCK=16)
     return y
 
 class ModelNew(torch.nn.Module):

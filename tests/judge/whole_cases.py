@@ -43,17 +43,20 @@ class Whole(unittest.TestCase):
         accepted = {"triton": 0, "torch": 0, "plain": 0}
         for style in table:
             end = self.judge(style.candidate, style.problem, style.stage, **style.terms)
-            print("%-46s %-7s %-52s %s %s" % (style.name, style.kind, style.family, whole.told(end), " ".join(whole.marks(end))))
+            print("%-46s %-7s %-52s %s %s" % (style.name, style.kind, style.family, whole.told(end),
+                " ".join(whole.marks(end))))
             is_right = end["judgement"] == "correct"
             accepted[style.kind] += is_right
             with self.subTest(style.name):
                 self.assertTrue(is_right, whole.told(end) + "\n" + end["feedback"] + end["stderr"][-2000:])
                 self.assertEqual(end["is_warm"], style.kind != "plain", end["why_cold"])
                 if style.kind == "triton":
-                    self.assertEqual((end["record"]["engine"], end["record"]["kernel_evidence"]), ("triton-interpreter", "seen"))
+                    self.assertEqual((end["record"]["engine"], end["record"]["kernel_evidence"]),
+                                     ("triton-interpreter", "seen"))
         print("accepted: %s of %d" % (accepted, len(table)))
         self.assertGreaterEqual(sum(accepted.values()), AT_LEAST)
         self.assertGreaterEqual(accepted["triton"], max(TRITON_AT_LEAST, sum(accepted.values()) // 3))
 
     def test_every_example_has_a_style(self):
-        self.assertEqual({x.name.split("_", 1)[1].rsplit("_", 2)[0] for x in examples()}, set(candidate_files.problems()))
+        self.assertEqual({x.name.split("_", 1)[1].rsplit("_", 2)[0] for x in examples()},
+                         set(candidate_files.problems()))

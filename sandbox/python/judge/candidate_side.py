@@ -24,13 +24,15 @@ import policy  # noqa: E402
 import sizes  # noqa: E402
 from evidence import Evidence, Launches  # noqa: E402
 from large import Large  # noqa: E402
-from loading import Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
+from loading import (Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines,  # noqa: E402
+                     prepare_numpy, source_of)
 from tensors import Tensors  # noqa: E402
 from timed_side import TimedSide  # noqa: E402
 from tree import Decoder, Encoder, TreeError, leaves_of, rebuilt  # noqa: E402
 
 # Stage -> (class, function) that must be defined; messages/ and prompts/*/must_define.txt say the same.
-CONTRACTS = {"kernel": ("ModelNew", "kernel_function"), "compose": ("ModelNew", "kernel_function"), "extract": ("Model", "")}
+CONTRACTS = {"kernel": ("ModelNew", "kernel_function"), "compose": ("ModelNew", "kernel_function"),
+             "extract": ("Model", "")}
 BUILD_ERRORS = ("Error building extension", "Error compiling objects", "Ninja is required")
 # A function that takes longer is called in the first question only.
 SLOW_CALL_S = 0.25
@@ -42,7 +44,8 @@ def parsed(argv):
     parser = argparse.ArgumentParser()
     parser.add_argument("--candidate", required=True)
     parser.add_argument("--stage", choices=tuple(CONTRACTS), required=True)
-    parser.add_argument("--large", type=int, default=sizes.LARGE_BYTES, help="bytes of inputs beyond which nothing is copied")
+    parser.add_argument("--large", type=int, default=sizes.LARGE_BYTES,
+                        help="bytes of inputs beyond which nothing is copied")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     return parser.parse_args(argv)
 
@@ -72,9 +75,12 @@ class Candidate:
         self.given, self.kept, self.kept_bytes, self.is_slow = [], [], 0, False
         self.timed, self.large = TimedSide(self.timed_sets), Large(self)
         source = source_of(self.path)
+        # A warm process has it loaded, whatever the candidate does.
+        was_loaded = "triton" in sys.modules
         self.prepare(source)
         forget_our_folder()
         self.module = load(self.path, "candidate")
+        self.is_interpreted = imports(source, b"triton") or "triton" in sys.modules and not was_loaded
         if "triton" in sys.modules:
             self.watch_triton()
         self.check_contract()
@@ -125,7 +131,7 @@ class Candidate:
         if self.options.device == "cuda" and self.torch is not None:
             major, minor = self.torch.cuda.get_device_capability()
             return "cuda-sm_%d%d" % (major, minor)
-        return "triton-interpreter" if self.is_triton and os.environ.get("TRITON_INTERPRET") == "1" else "cpu"
+        return "triton-interpreter" if self.is_interpreted and os.environ.get("TRITON_INTERPRET") == "1" else "cpu"
 
     def hello(self):
         return {"op": "hello", "side": "candidate", "python": platform.python_version(),
@@ -137,7 +143,8 @@ class Candidate:
 
     def record_class(self, name, fields):
         known = getattr(self.module, name, None)
-        return known if isinstance(known, type) and set(fields) <= set(getattr(known, "__annotations__", fields)) else None
+        is_like_it = isinstance(known, type) and set(fields) <= set(getattr(known, "__annotations__", fields))
+        return known if is_like_it else None
 
     def read(self, question, channel):
         decoder = Decoder(self.codec, channel.fill, self.record_class)
@@ -223,7 +230,8 @@ class Candidate:
         took = time.monotonic() - began
         self.forget(recorder)
         count, storages = self.launches.count, self.launches.storages
-        answer = Answer(self.codec, question["id"], self.copied(outputs), modules.changed_leaves(self.codec, inputs, used))
+        answer = Answer(self.codec, question["id"], self.copied(outputs),
+                        modules.changed_leaves(self.codec, inputs, used))
         answer.digests, answer.launches, answer.launched = digests, count, self.launches.launched.told()
         if recorder is not None:
             self.look_further(answer, model, (state, trained), inputs, outputs, init_args, recorder,
@@ -256,7 +264,8 @@ class Candidate:
             decoder = Decoder(self.codec, channel.fill, self.record_class)
             return [decoder.value(x) for x in question["inputs"]]
         try:
-            return [self.large.drawn({"style": question["style"], "draw": {"recipe": question["recipe"], "input_seed": x}})
+            return [self.large.drawn({"style": question["style"],
+                                      "draw": {"recipe": question["recipe"], "input_seed": x}})
                     for x in question["input_seeds"]]
         except BaseException as error:  # the problem's own code
             raise Undrawn() from error
@@ -303,7 +312,8 @@ class Candidate:
         weights = {name.replace(".", "_"): x for name, x in owned[0].items()}
         must = {name.replace(".", "_") for name in owned[1]}
         try:
-            kwargs = calls.keywords(recorder, inputs, weights, must, calls.hyper_parameters(self.model_class, init_args),
+            kwargs = calls.keywords(recorder, inputs, weights, must,
+                                    calls.hyper_parameters(self.model_class, init_args),
                                     lambda x: self.codec is not None and self.codec.is_tensor(x))
             kwargs = {k: v.detach() if k in weights else v for k, v in kwargs.items()}
             made = self.quietly(recorder.function, self.hand(inputs), self.hand(kwargs))
@@ -351,7 +361,8 @@ def main():
     options = parsed(sys.argv[1:])
     try:
         # Said before anything of the candidate runs: afterwards this process is its own.
-        channel.send({"op": "policy", "findings": policy.check(source_of(os.path.abspath(options.candidate)), options.stage)})
+        source = source_of(os.path.abspath(options.candidate))
+        channel.send({"op": "policy", "findings": policy.check(source, options.stage)})
         side = Candidate(options)
         hello = side.hello()
     except BaseException as error:

@@ -68,7 +68,8 @@ class Affine:
         init = torch.nn.init
         init.ones_ = self.wrapped(init.ones_, lambda args, kwargs: 1.0)
         init.zeros_ = self.wrapped(init.zeros_, lambda args, kwargs: 0.0)
-        init.constant_ = self.wrapped(init.constant_, lambda args, kwargs: kwargs["val"] if "val" in kwargs else args[1])
+        init.constant_ = self.wrapped(
+            init.constant_, lambda args, kwargs: kwargs["val"] if "val" in kwargs else args[1])
 
     def start(self, is_on, seed):
         self.is_on, self.seed, self.number = is_on, int(seed), 0

@@ -155,7 +155,8 @@ class Evidence:
         if count == 0:
             return "absent"
         if self.known is None:
-            self.known = "seen" if self.is_other_when_dry(call, inputs, outputs, answer, weights, count) else "inconsistent"
+            is_other = self.is_other_when_dry(call, inputs, outputs, answer, weights, count)
+            self.known = "seen" if is_other else "inconsistent"
         return self.known
 
     def has_tensor(self, value):
@@ -169,7 +170,8 @@ class Evidence:
                 self.torch_ops = seen.names
                 used, made = call()
             changed = modules.changed_leaves(self.codec, inputs, used)
-            return bool(modules.changed_leaves(self.codec, answer.outputs, made)) or self.is_unlike(answer.changed, changed)
+            return bool(modules.changed_leaves(self.codec, answer.outputs, made)) or \
+                self.is_unlike(answer.changed, changed)
         except BaseException:  # garbage may break what follows
             return True
         finally:
@@ -200,4 +202,5 @@ class Evidence:
 
     def is_launched(self, outputs, storages):
         """Whether a launch had an output's memory among its arguments."""
-        return bool(storages) and any(self.codec.is_tensor(x) and self.storage(x) in storages for x in leaves_of(outputs))
+        return bool(storages) and any(
+            self.codec.is_tensor(x) and self.storage(x) in storages for x in leaves_of(outputs))

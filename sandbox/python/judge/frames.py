@@ -105,7 +105,8 @@ class Channel:
         """`pieces`: buffers that make `body_bytes` together."""
         text = text_of(head).encode("ascii")
         if len(text) > HEAD_BYTES:
-            text = b'{"op":"failed","id":%d,"judgement":"contract_violation","reason":"answer with a head of %d bytes","detail":""}' % (
+            text = b'{"op":"failed","id":%d,"judgement":"contract_violation","reason":"answer with a head of %d ' \
+                   b'bytes","detail":""}' % (
                 head.get("id", 0), len(text))
             body_bytes, pieces = 0, ()
         self.put(HEADER.pack(len(text), body_bytes) + text)

@@ -15,8 +15,8 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from policy_program import Program, Reach, is_self, matches  # noqa: E402
 from policy_tables import (EVERYWHERE, FRAME_ATTRIBUTES, HARMLESS, HEAVY, HEAVY_METHODS, IMPORT_TIME_FREE,  # noqa: E402
-                           KERNEL_RULES, KERNEL_STAGES, LIBRARIES, LIGHT, LIGHT_METHODS, NATIVE_KERNELS, PATCHABLE, RULES,
-                           SETTERS, SETTINGS, USES)
+                           KERNEL_RULES, KERNEL_STAGES, LIBRARIES, LIGHT, LIGHT_METHODS, NATIVE_KERNELS, PATCHABLE,
+                           RULES, SETTERS, SETTINGS, USES)
 
 FILE_BYTES = 1 << 20
 FINDINGS = 64
@@ -87,8 +87,8 @@ class Checker:
     def is_layer(self, node):
         name = self.program.dotted(node)
         return name.startswith("torch.nn.") and name.count(".") == 2 and name[9:10].isupper() and \
-            name[9:] not in ("Parameter", "Buffer", "ParameterList", "ParameterDict", "Module", "ModuleList", "ModuleDict",
-                             "UninitializedParameter", "Identity")
+            name[9:] not in ("Parameter", "Buffer", "ParameterList", "ParameterDict", "Module", "ModuleList",
+                             "ModuleDict", "UninitializedParameter", "Identity")
 
     def look_at_call(self, node, layers):
         name = self.program.dotted(node.func)
@@ -159,7 +159,8 @@ class Checker:
         if id(node) in self.harmless:
             return
         for rule, beginnings in USES:
-            if name and matches(name, beginnings) and (not only or rule in only) and not (only and name in IMPORT_TIME_FREE):
+            is_looked_at = not only or rule in only and name not in IMPORT_TIME_FREE
+            if name and matches(name, beginnings) and is_looked_at:
                 self.tell(rule, node, name)
 
     def look_at_import(self, node):

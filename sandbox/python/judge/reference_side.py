@@ -22,7 +22,8 @@ import frames  # noqa: E402
 import modules  # noqa: E402
 import recipe  # noqa: E402
 import sizes  # noqa: E402
-from loading import Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines, prepare_numpy, source_of  # noqa: E402
+from loading import (Failure, forget_our_folder, give_up, imports, is_ours, load, one_line, own_lines,  # noqa: E402
+                     prepare_numpy, source_of)
 from tensors import Tensors  # noqa: E402
 from timed_side import TimedSide  # noqa: E402
 from tree import PIECE, Encoder, TreeError, leaves_of, rebuilt, skeleton  # noqa: E402
@@ -38,7 +39,8 @@ def parsed(argv):
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--mode", choices=("as_constructed", "eval"), default="as_constructed")
     parser.add_argument("--limit", type=int, default=1 << 30, help="bytes of inputs, parameters and outputs together")
-    parser.add_argument("--large", type=int, default=sizes.LARGE_BYTES, help="bytes beyond which nothing is copied without need")
+    parser.add_argument("--large", type=int, default=sizes.LARGE_BYTES,
+                        help="bytes beyond which nothing is copied without need")
     parser.add_argument("--allow-tf32", action="store_true")
     return parser.parse_args(argv)
 
@@ -296,7 +298,8 @@ class Reference:
             outputs = self.host(outputs)
         if question.get("inputs") == "drawn":
             return self.answer(question, None, outputs, changed, parameters, twice, (node, tensors))
-        return self.answer(question, self.drawn_inputs(question["input_seed"], style), outputs, changed, parameters, twice)
+        return self.answer(question, self.drawn_inputs(question["input_seed"], style), outputs, changed, parameters,
+                           twice)
 
     def host(self, value):
         """Plain and contiguous, so that pieces of eager and exact have equal sizes."""

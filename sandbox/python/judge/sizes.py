@@ -33,7 +33,8 @@ def elements_of(name, args, kwargs):
 def meter(torch, limit):
     """A context in which factory functions raise Large before they have asked for more than `limit` bytes together."""
     from torch.overrides import TorchFunctionMode
-    names = {getattr(torch, x): x for x in ("rand", "randn", "randint", "zeros", "ones", "empty", "full", "arange", "normal")}
+    names = {getattr(torch, x): x for x in ("rand", "randn", "randint", "zeros", "ones", "empty", "full", "arange",
+                                            "normal")}
 
     class Meter(TorchFunctionMode):
         used = 0

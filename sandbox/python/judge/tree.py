@@ -60,7 +60,9 @@ def scalar_node(value):
     if isinstance(value, bool):
         return {"t": "bool", "v": bool(value)}
     if isinstance(value, int):
-        return {"t": "int", "v": int.__repr__(value)} if value.bit_length() < INT_BITS else {"t": "unknown", "v": "large int"}
+        if value.bit_length() >= INT_BITS:
+            return {"t": "unknown", "v": "large int"}
+        return {"t": "int", "v": int.__repr__(value)}
     if isinstance(value, float):
         return {"t": "float", "v": _float_hex(value)}
     if isinstance(value, str):
