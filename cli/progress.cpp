@@ -33,7 +33,7 @@ std::string head_line(const race_view& view, std::chrono::milliseconds elapsed) 
   std::string out = clean_line(race.problem) + ": " + std::to_string(race.workers) + " workers, " + short_time(elapsed);
   if (view.is_decided()) {
     out += ", won by " + race.winner.text + " in round " + std::to_string(race.winner_round) + " (" + race.standing +
-           "), stopping the others";
+           (view.may_be_timing() ? "), being timed alone" : "), stopping the others");
   } else if (view.is_stopping()) {
     out += ", stopping";
   }

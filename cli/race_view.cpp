@@ -90,6 +90,7 @@ void race_view::on(const race_started& x) {
   race.problem_digest = x.spec.problem.digest;
   race.stage = x.spec.stage.name;
   race.accept = to_string(x.spec.accept);
+  wants_timing_ = x.spec.judging.wants_timing;
   race.run_dir = x.spec.run_dir;
   race.version = x.version;
   race.workers = static_cast<std::uint32_t>(x.spec.workers.size());
@@ -285,6 +286,8 @@ void race_view::on(const race_ended& x) {
   race.resumes = x.resumes;
   race.lost_in_flight = x.lost_in_flight;
   lost_calls_ = x.lost_in_flight;
+  record_.timing.record = x.timing;
+  record_.timing.reason = x.not_timed;
   for (const auto& node : x.unconfirmed_nodes) {
     race.unconfirmed_nodes.push_back(node.text);
   }

@@ -26,6 +26,8 @@ public:
   bool has_started() const { return record_.race.started_us != 0; }
   bool is_decided() const { return !record_.race.winner.empty(); }
   bool is_stopping() const { return is_stopping_; }
+  /// All of the race is stopped, and the winner's timing is what it waits for.
+  bool may_be_timing() const { return is_stopping_ && wants_timing_; }
   /// At least one call ended as `budget_exhausted`.
   bool is_budget_spent() const { return is_budget_spent_; }
   /// Short words on the worker's last evaluation or failure; cleaned.
@@ -66,6 +68,7 @@ private:
   std::uint32_t lost_calls_ = 0;
   std::uint32_t former_evaluations_ = 0;
   bool is_stopping_ = false;
+  bool wants_timing_ = false;
   bool is_budget_spent_ = false;
 };
 

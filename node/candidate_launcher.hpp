@@ -7,6 +7,7 @@
 #include "messages/evaluation.hpp"
 #include "sandbox/run_spec.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -32,6 +33,8 @@ struct judged_end {
   regatta::judgement judgement = judgement::not_judged;
   std::string feedback;  ///< For the model.
   std::string record;    ///< The verdict, JSON.
+  std::string timing;    ///< What a timing found, JSON; empty: it was none, or came to nothing.
+  std::chrono::microseconds whole_cpu{};  ///< Of all trees that had a part in it.
 };
 
 class candidate_launcher {

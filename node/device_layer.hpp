@@ -30,6 +30,7 @@ struct nvml_gpu {
   std::uint64_t memory = 0;        ///< Bytes; 0: unknown.
   std::uint64_t memory_used = 0;   ///< Bytes, by anybody.
   std::string compute_capability;  ///< "9.0"; empty if unknown.
+  double memory_bytes_per_s = 0;   ///< At most, by clocks and the width of its bus; 0: unknown.
   bool is_split = false;           ///< MIG mode is on.
 };
 

@@ -165,6 +165,7 @@ evaluation make_evaluation(const run_entry& entry, const judged_end& end, const 
   out.judgement = out.outcome == outcome::sandbox_failed ? judgement::not_judged : end.judgement;
   out.feedback = clean_text(end.feedback);
   out.judge_record = end.record;
+  out.timing_record = end.timing;
   return out;
 }
 

@@ -70,6 +70,7 @@ gpu make_gpu(const known_gpu& x, const device_layer& devices) {
   out.minor = x.seen.minor.value_or(0);
   out.memory = x.measured ? x.measured->memory : 0;
   out.compute_capability = x.measured ? x.measured->compute_capability : "";
+  out.memory_bytes_per_s = x.measured ? x.measured->memory_bytes_per_s : 0;
   out.device_nodes = devices.nodes_of(out.minor);
   return out;
 }

@@ -26,9 +26,9 @@ judge_kit find_judge_kit();
 
 struct judge_question {
   std::string stage;
-  std::uint32_t trials = 4;  ///< Two with plain, two with perturbed affine parameters. Judgement.
   bool is_probe = false;     ///< Asks the reference side alone: can this problem be judged, and is its oracle weak?
   judge_terms terms;
+  bool is_timing = false;    ///< How fast is it beside the reference? It is right: it was judged before.
 };
 
 /// Where both sides run.

@@ -50,7 +50,7 @@ judged_end end_without_answer(const judge_verdict& verdict, const sandbox::run_r
       return failed(base, "reference side: " + reference.reason);
     }
     out.run.outcome = outcome::exited;
-    out.judgement = judgement::problem_failed;
+    out.judgement = reference.outcome == outcome::out_of_memory ? judgement::too_large : judgement::problem_failed;
     out.run.reason = "the problem itself ended without an answer: " + with_last_line(reference);
     return out;
   }
@@ -147,6 +147,9 @@ void judging::on_end(part which, sandbox::run_result result) {
     return;
   }
   auto end = judge_ends(*results_[comparator], *results_[reference], is_probe_ ? nullptr : &*results_[candidate]);
+  for (const auto& each : results_) {
+    end.whole_cpu += each ? each->cpu_time : std::chrono::microseconds{};
+  }
   const auto done = std::move(done_);
   lock.unlock();
   done(std::move(end));

@@ -14,7 +14,7 @@ constexpr unsigned most_sets = 256;
 constexpr std::size_t most_leaves = 8192;
 /// Quartiles of the speedup further apart than this part of its median: other numbers may come next time. Judgement.
 constexpr double noisy = 0.2;
-/// The clocks may differ by wake-ups, not by half of the work, nor by less than a scheduler's tick.
+/// The clocks may differ by wake-ups, as the reference's does too, not by half of the work, nor by less than a scheduler's tick.
 constexpr double least_agreement = 0.5;
 constexpr double clock_slack_ms = 1;
 /// The bound is what the device's data sheet allows, or a measurement: neither is exact.
@@ -41,9 +41,10 @@ double said(double few_ms, double many_ms, const batch_plan& plan) {
   return std::isfinite(x) ? x : 0;
 }
 
-bool is_disagreeing(double own_ms, double judged_ms, const batch_plan& plan) {
-  const double apart = (judged_ms - own_ms) * (plan.many - plan.few);
-  return own_ms < least_agreement * judged_ms && apart > clock_slack_ms;
+bool is_disagreeing(const timing_report& x) {
+  const double usual = std::min(1.0, x.own_reference_ms / x.reference.median);
+  const double apart = (x.candidate.median - x.own_candidate_ms) * (x.facts.plan.many - x.facts.plan.few);
+  return x.own_candidate_ms < least_agreement * usual * x.candidate.median && apart > clock_slack_ms;
 }
 
 void reject(timing_report& out, std::string reason) {
@@ -79,7 +80,7 @@ void set_flags(timing_report& out) {
   if (out.speedup.high - out.speedup.low > noisy * out.speedup.median) {
     out.flag("noisy");
   }
-  if (is_disagreeing(out.own_candidate_ms, out.candidate.median, out.facts.plan)) {
+  if (is_disagreeing(out)) {
     out.flag("clock_disagrees");
   }
   if (out.facts.has_threads) {

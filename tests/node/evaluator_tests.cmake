@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 regatta_test(NAME node_unit_test LABEL unit
   SOURCES main.cpp check_desk_test.cpp evaluator_test.cpp gpu_inventory_test.cpp gpu_seed_test.cpp judging_test.cpp lease_table_test.cpp record_test.cpp run_book_test.cpp
-    run_queue_test.cpp
+    run_queue_test.cpp timing_watch_test.cpp
   LIBRARIES regatta_node)
 # dlopen'd by the test instead of the driver's library.
 add_library(fake_nvml MODULE fake_nvml.cpp)

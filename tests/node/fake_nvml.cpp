@@ -64,6 +64,40 @@ int nvmlDeviceGetMemoryInfo(void* gpu, memory_info* out) {
   *out = {140ULL << 30U, 0, index_of(gpu) == 0 ? 0 : 20ULL << 30U};
   return 0;
 }
+int nvmlDeviceGetHandleByUUID(const char* uuid, void** gpu) {
+  const auto index = std::string_view{uuid} == "GPU-aaaa" ? 0U : 1U;
+  return std::string_view{uuid}.starts_with("GPU-") ? nvmlDeviceGetHandleByIndex_v2(index, gpu) : 6;
+}
+int nvmlDeviceGetMaxClockInfo(void*, int, unsigned* mhz) {
+  *mhz = 3201;
+  return 0;
+}
+int nvmlDeviceGetMemoryBusWidth(void*, unsigned* bits) {
+  *bits = 6144;
+  return 0;
+}
+int nvmlDeviceGetClockInfo(void*, int, unsigned* mhz) {
+  *mhz = 1200;
+  return 0;
+}
+int nvmlDeviceGetTemperature(void*, int, unsigned* celsius) {
+  *celsius = 81;
+  return 0;
+}
+// The name that drivers before 535 have.
+int nvmlDeviceGetCurrentClocksThrottleReasons(void* gpu, unsigned long long* reasons) {
+  *reasons = index_of(gpu) == 0 ? 0x1 : 0x4;
+  return 0;
+}
+int nvmlDeviceGetUtilizationRates(void* gpu, unsigned* percent) {
+  percent[0] = index_of(gpu) == 0 ? 0 : 90;
+  percent[1] = 0;
+  return 0;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void* gpu, unsigned* count, void*) {
+  *count = index_of(gpu) == 0 ? 0 : 3;
+  return *count == 0 ? 0 : 7;
+}
 int nvmlDeviceGetCudaComputeCapability(void*, int* major, int* minor) {
   *major = 9;
   *minor = 0;

@@ -177,6 +177,7 @@ BOOST_AUTO_TEST_CASE(procfs_nvml_and_nodes_make_a_gpu) {
   BOOST_TEST(first.name == "NVIDIA H200");
   BOOST_TEST(first.compute_capability == "9.0");
   BOOST_TEST(first.memory == 140 * GiB);
+  BOOST_TEST(first.memory_bytes_per_s == 4.916736e12, boost::test_tools::tolerance(1e-6));
   const auto dev = (root / "dev").string();
   BOOST_TEST(first.device_nodes == (names{dev + "/nvidiactl", dev + "/nvidia-uvm", dev + "/nvidia0"}),
              boost::test_tools::per_element());

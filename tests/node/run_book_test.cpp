@@ -182,6 +182,14 @@ BOOST_AUTO_TEST_CASE(a_timing_waits_for_the_whole_gpu_and_holds_back_those_after
   BOOST_TEST(book.place(start) == std::vector<run_number>{3});
 }
 
+BOOST_AUTO_TEST_CASE(the_winner_of_a_cancelled_race_is_timed_and_may_be_cancelled_again) {
+  run_book book{slots(2)};
+  book.cancel(race_id{"r"}, {});
+  BOOST_TEST(book.admit(make_timing("r", 1), start)->is_new);
+  BOOST_TEST(book.place(start).size() == 1U);
+  BOOST_TEST(book.cancel(race_id{"r"}, {}).to_kill.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(a_timing_that_is_cancelled_while_it_waits_gives_its_claim_back) {
   run_book book{slots(1, 1, 2)};
   book.admit(make_run("r", 1), start);

@@ -134,6 +134,13 @@ BOOST_AUTO_TEST_CASE(a_side_whose_own_clock_tells_another_story_is_flagged_and_t
   BOOST_TEST(lying.has_flag("clock_disagrees"));
   BOOST_TEST(lying.candidate.median == 1, boost::test_tools::tolerance(1e-9));
   BOOST_TEST(!settled(pairs_of(6, 2, 1, 0.9)).has_flag("clock_disagrees"));
+  // A busy machine: the comparator wakes late for both.
+  auto late = pairs_of(6, 2, 1, 0.3);
+  for (auto& x : late) {
+    x.reference.own_few_ms *= 0.4;
+    x.reference.own_many_ms *= 0.4;
+  }
+  BOOST_TEST(!settled(late).has_flag("clock_disagrees"));
   // Calls of microseconds: what the judge sees besides is wake-ups.
   BOOST_TEST(!settled(pairs_of(6, 0.02, 0.02, 0.005)).has_flag("clock_disagrees"));
   auto none = pairs_of(6, 2, 1);
