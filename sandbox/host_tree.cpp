@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,7 @@ bool as_uid(std::uint32_t uid, void (*action)(const void*), const void* argument
 host_tree::host_tree(const confinement& walls, std::uint32_t uid, const run_limits& limits)
     : walls_(walls), uid_(uid), limits_(limits) {
   ignore_signals();
+  ::umask(0022);  // the program's own may be stricter: the run's uid must be able to read its files
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -95,8 +97,15 @@ void host_tree::end() const {
 }
 
 void host_tree::remove_folder() const {
+  if (!folder_) {
+    return;
+  }
   const auto remove = [](const void* folder) { remove_scratch_folder(*static_cast<const scratch_folder*>(folder)); };
-  if (folder_ && (uid_ == 0 || !as_uid(uid_, remove, &*folder_))) {
+  if (uid_ != 0) {
+    as_uid(uid_, remove, &*folder_);
+  }
+  // Ours, or never handed over.
+  if (::access(folder_->path.c_str(), F_OK) == 0) {
     remove_scratch_folder(*folder_);
   }
 }

@@ -3,6 +3,7 @@
 #include "tests/sandbox/support/sandbox_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
 
 #include <future>
 #include <memory>
@@ -105,6 +106,8 @@ BOOST_AUTO_TEST_CASE(more_names_than_allowed_are_named) {
 }
 
 BOOST_AUTO_TEST_CASE(input_files_lie_there_read_only_and_a_second_of_the_same_name_is_a_failure) {
+  const leaves_nothing guard;
+  const auto before = ::umask(0077);  // as programs have it that keep records
   auto spec =
       python_spec("import stat, os\nprint(oct(stat.S_IMODE(os.stat('data.bin').st_mode)), open('data.bin').read())");
   spec.files.push_back({"data.bin", "content"});
@@ -112,6 +115,7 @@ BOOST_AUTO_TEST_CASE(input_files_lie_there_read_only_and_a_second_of_the_same_na
   BOOST_TEST(run(*sandbox, spec).stdout_kept == "0o444 content\n");
   spec.files.push_back({"data.bin", "other"});
   BOOST_TEST(run(*sandbox, spec).reason == "setup: create data.bin: File exists");
+  ::umask(before);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -27,13 +27,18 @@ BOOST_AUTO_TEST_CASE(a_plan_survives_the_way_to_pid_1) {
   plan.limits.wall = std::chrono::milliseconds{1234};
   plan.limits.pids = 7;
   plan.has_loopback = true;
+  plan.walls.host_view = true;
+  plan.walls.landlock_abi = 5;
+  plan.filter = std::string("\0\1\2", 3);
   const auto bytes = encode(plan);
   const auto read = decode_plan(bytes);
   BOOST_REQUIRE(read.has_value());
   BOOST_TEST(encode(*read) == bytes);
   BOOST_TEST(read->files[0].content.size() == 3U);
   BOOST_TEST(read->limits.pids == 7U);
-  BOOST_TEST((read->walls.pids_group && !read->walls.user_namespace));
+  BOOST_TEST((read->walls.pids_group && !read->walls.user_namespace && read->walls.host_view));
+  BOOST_TEST(read->walls.landlock_abi == 5);
+  BOOST_TEST(read->filter.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(a_cut_plan_is_none) {
@@ -48,6 +53,11 @@ BOOST_AUTO_TEST_CASE(a_cut_plan_is_none) {
 BOOST_AUTO_TEST_CASE(the_seccomp_program_can_be_built) {
   std::string error;
   BOOST_TEST(!build_seccomp_filter(error).empty(), error);
+  const auto own_uid = build_host_filter(true, 7, error);
+  BOOST_TEST(!own_uid.empty(), error);
+  // With our uid more is refused; with an old Landlock, too.
+  BOOST_TEST(build_host_filter(false, 7, error).size() > own_uid.size());
+  BOOST_TEST(build_host_filter(true, 2, error).size() > own_uid.size());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

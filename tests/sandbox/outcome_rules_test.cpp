@@ -110,6 +110,20 @@ BOOST_AUTO_TEST_CASE(a_memory_error_under_a_data_limit_gets_a_hint_only) {
   BOOST_TEST(verdict.reason == "exit status 1 (MemoryError under a data limit of 64 MiB for each process)");
 }
 
+BOOST_AUTO_TEST_CASE(what_was_counted_and_found_too_much_is_named) {
+  run_limits limits;
+  limits.pids = 64;
+  limits.disk = 4 * MiB;
+  auto facts = started();
+  facts.pids_exceeded = true;
+  BOOST_TEST((judge_end(facts, limits).outcome == outcome::killed_by_signal));
+  BOOST_TEST(judge_end(facts, limits).reason == "killed: more than 64 processes and threads");
+  facts.pids_exceeded = false;
+  facts.disk_exceeded = true;
+  BOOST_TEST((judge_end(facts, limits).outcome == outcome::output_too_large));
+  BOOST_TEST(judge_end(facts, limits).reason == "more than 4 MiB in its folder, or too many files or folders");
+}
+
 BOOST_AUTO_TEST_CASE(a_failed_setup_is_never_the_candidates) {
   end_facts facts;
   facts.setup_failure = "mount proc: Operation not permitted";
