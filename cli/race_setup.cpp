@@ -118,6 +118,11 @@ void set_sandbox(const session& x, race_setup& out) {
   const auto gpus = static_cast<std::uint32_t>(out.config.gpus.size());
   config.slots = runs_a_slot * (out.config.cpu_slots + gpus * out.config.gpu_slots) + gpu_helpers(out.config) + helpers;
   out.config.host = sandbox::probe();
+  const auto best = out.config.host.best;
+  if (best > sandbox::level::none && best < sandbox::level::namespaced) {
+    out.warnings.push_back("sandbox level " + to_string(best) + ", as there are no namespaces" +
+                           (out.config.host.obstacles.empty() ? "" : ": " + out.config.host.obstacles.front()));
+  }
   if (config.allow_unsandboxed && out.config.host.best == sandbox::level::none) {
     out.warnings.emplace_back(
         "--allow-unsandboxed: candidates run without isolation and can read and change what you can");
