@@ -38,4 +38,8 @@ def watch_of(torch):
                 self.names.add(name)
             return made
 
+    # Else the first call of it imports torch._dynamo: 1.7 s of CPU and more in every run.
+    dispatch = getattr(Watch.__dict__["__torch_dispatch__"], "__wrapped__", None)
+    if dispatch is not None:
+        setattr(dispatch, "__dynamo_disable", dispatch)
     return Watch
