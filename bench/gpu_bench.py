@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluations of one right Triton candidate on a GPU, from its code to the verdict: cold, warm, with Triton's helpers built
-before, in a process that waited; judged and by its own test; then how many a second when slots share the GPU.
+"""Evaluations of one right Triton candidate on a GPU, from its code to the verdict: cold, warm, with Triton's helpers
+built before, in a process that waited; judged and by its own test; then how many a second when slots share the GPU.
 
     gpu_bench.py [--python PYTHON] [--count N] [--example NAME] [--helpers DIR] [--driver PATH]
 
@@ -34,8 +34,8 @@ class Driver:
     def __init__(self, options, files, accept, count, words):
         self.words = ["gpu"] + [x.replace("HELPERS", "helpers=" + options.helpers) for x in words]
         problem, candidate = files
-        self.process = subprocess.Popen([options.driver, options.python, str(problem), str(candidate), "kernel", accept,
-                                         str(count)] + self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [options.driver, options.python, str(problem), str(candidate), "kernel", accept, str(count)]
+        self.process = subprocess.Popen(command + self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def next(self):
         self.process.stdin.write("\n")
@@ -65,19 +65,21 @@ def one_at_a_time(options, files, accept):
         driver.close()
         wall = [x["ms"] for x in rows]
         print("| %s | %s | %d | %.0f | %.0f–%.0f | %.0f | %d | %.0f |" % (
-            "judged" if accept == "verified" else "own test", way, len(rows), statistics.median(wall), min(wall), max(wall),
-            statistics.median(x["cpu_ms"] for x in rows), sum(x["was_ready"] for x in rows), first["ms"]), flush=True)
+            "judged" if accept == "verified" else "own test", way, len(rows), statistics.median(wall), min(wall),
+            max(wall), statistics.median(x["cpu_ms"] for x in rows), sum(x["was_ready"] for x in rows), first["ms"]),
+            flush=True)
 
 
 def many(options, files, accept):
     for parallel in options.parallel:
         for ready in options.ready:
-            driver = Driver(options, files, accept, options.many, ["HELPERS", "ready=%d" % ready, "parallel=%d" % parallel])
+            words = ["HELPERS", "ready=%d" % ready, "parallel=%d" % parallel]
+            driver = Driver(options, files, accept, options.many, words)
             answer = driver.next()
             driver.close()
-            print("| %s | %d | %d | %d of %d | %.2f | %.0f |" % (
+            print("| %s | %d | %d | %d of %d | %.2f | %.0f | %.0f |" % (
                 "judged" if accept == "verified" else "own test", parallel, ready, answer["right"], answer["count"],
-                answer["per_second"], answer["mean_ms"]), flush=True)
+                answer["per_second"], answer["mean_ms"], answer["cpu_ms"]), flush=True)
 
 
 def numbers(text):
@@ -110,7 +112,7 @@ def main():
               "|---|---|---|---|---|---|---|---|", flush=True)
         for accept in ("claimed", "verified"):
             one_at_a_time(options, files, accept)
-        print("| | at once | waiting | right | evaluations/s | mean ms |\n|---|---|---|---|---|---|", flush=True)
+        print("| | at once | waiting | right | evaluations/s | mean ms | CPU ms |\n|---|---|---|---|---|---|---|", flush=True)
         for accept in ("claimed", "verified"):
             many(options, files, accept)
 

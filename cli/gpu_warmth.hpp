@@ -10,7 +10,7 @@
 
 namespace regatta::cli {
 
-/// Slots of each GPU, processes that wait on it, and the folder of Triton's helpers. After interpreter and GPUs are known.
+/// Slots of each GPU, processes that wait on it, the folder of Triton's helpers. After interpreter and GPUs are known.
 void set_gpu_warmth(const session& x, embedded_config& config);
 
 /// Runs of ours besides candidates that the GPUs may need at once.

@@ -80,7 +80,7 @@ public:
   bool is_looking = false;  ///< At the GPUs' memory.
 };
 
-/// What a run on a shared GPU must find free before it is let in: two contexts of 0.7 GB (measured), and tensors. Judgement.
+/// What a run on a shared GPU must find free to be let in: two contexts of 0.7 GB (measured), and tensors. Judgement.
 constexpr std::uint64_t memory_of_a_gpu_run = 4 * GiB;
 
 using self_pointer = inner_actor::stateful_pointer<evaluator_state>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// GPU SEED: Triton's C helpers, built once per interpreter, torch, Triton and driver by a sandboxed run of our own, kept in a
-/// folder that only this writes and that runs see read-only (docs/adr/0010).
+/// GPU SEED: Triton's C helpers, built once per interpreter, torch, Triton and driver by a sandboxed run of our own, kept
+/// in a folder that only this writes and that runs see read-only (docs/adr/0010).
 #pragma once
 
 #include "node/evaluator.hpp"
