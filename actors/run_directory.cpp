@@ -209,6 +209,10 @@ void run_directory::on(const event& x, const candidate_evaluated& body) {
   it.run_round = body.round;
   it.run_attempt = body.attempt;
   it.has_passed = it.has_passed || body.is_accepted;
+  if (is_unproven(verdict_of(body.result), race_.spec.accept) && !race_.unproven) {
+    race_.unproven = {body.worker, body.round, body.digest, "unproven"};
+    race_.unproven_code = it.code;
+  }
   if (!race_.winner) {
     race_.place = place_of(body.result);
   }
@@ -286,6 +290,16 @@ void run_directory::on(const event&, const race_ended& body) {
   if (is_restoring_) {
     // It went on after that.
     return;
+  }
+  if (body.unproven.empty()) {
+    race_.unproven.reset();
+  } else if (race_.unproven) {
+    files_.put("orchestrator/unproven/worker_id.txt", race_.unproven->worker.text, file_care::lasting);
+    files_.put("orchestrator/unproven/iter.txt", std::to_string(race_.unproven->round), file_care::lasting);
+    files_.put("orchestrator/unproven/code.py", race_.unproven_code, file_care::lasting);
+  }
+  if (!body.timing.empty()) {
+    files_.put("orchestrator/winner/timing.json", body.timing + "\n", file_care::lasting);
   }
   files_.put("orchestrator/summary.json", summary_json(race_, body), file_care::lasting);
 }

@@ -195,6 +195,7 @@ std::string summary_json(const race_tally& race, const race_ended& ended) {
   out["standing"] = race.winner ? json(race.winner->standing) : json{};
   out["winner_round"] = race.winner ? json(race.winner->round) : json{};
   out["winner_digest"] = race.winner ? json(race.winner->digest.text) : json{};
+  out["unproven"] = race.unproven ? winner_entry(*race.unproven) : json{};
   out["problem"] = {
       {"name", race.spec.problem.name}, {"path", race.spec.problem.path}, {"digest", race.spec.problem.digest}};
   out["stage"] = race.spec.stage.name;
@@ -204,6 +205,8 @@ std::string summary_json(const race_tally& race, const race_ended& ended) {
   out["decided_ms"] = milliseconds(ended.decided);
   out["cancel_ms"] = milliseconds(ended.cancelled);
   out["quiet_ms"] = milliseconds(ended.quiet);
+  out["timing"] = ended.timing.empty() ? json{} : json::parse(ended.timing, nullptr, false);
+  out["not_timed"] = ended.not_timed.empty() ? json{} : json(ended.not_timed);
   out["elapsed_ms"] = milliseconds(ended.elapsed);
   out["unconfirmed_nodes"] = as_json(ended.unconfirmed_nodes);
   out["totals"] = {{"llm_calls", ended.llm_calls},

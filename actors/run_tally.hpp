@@ -61,6 +61,8 @@ struct race_tally {
   std::map<worker_id, worker_tally> workers;
   std::optional<winner_tally> winner;
   std::vector<winner_tally> runners_up;
+  std::optional<winner_tally> unproven;  ///< Right by a weak oracle.
+  std::string unproven_code;
   std::optional<run_place> place;
   std::string artifact_path;      ///< Absolute; empty without one.
   std::string packaging_failure;  ///< Empty if there is none.

@@ -3,6 +3,8 @@
 
 #include "actors/store_migration_2.hpp"
 #include "actors/store_migration_3.hpp"
+#include "actors/store_migration_4.hpp"
+#include "actors/store_migration_5.hpp"
 
 #include <array>
 #include <cassert>
@@ -242,7 +244,8 @@ CREATE VIEW token_use AS
 }  // namespace
 
 std::string_view store_migration(std::int64_t from) {
-  const std::array<std::string_view, 3> migrations = {store_schema_1, store_schema_2(), store_schema_3()};
+  const std::array<std::string_view, 5> migrations = {store_schema_1, store_schema_2(), store_schema_3(),
+                                                      store_schema_4(), store_schema_5()};
   static_assert(migrations.size() == static_cast<std::size_t>(store_schema_version));
   assert(from >= 0 && from < store_schema_version);
   return migrations[static_cast<std::size_t>(from)];

@@ -10,7 +10,7 @@
 namespace regatta {
 
 /// What this program writes and reads; `PRAGMA user_version` of a store that it made.
-inline constexpr std::int64_t store_schema_version = 3;
+inline constexpr std::int64_t store_schema_version = 5;
 
 /// Statements that bring version `from` to `from` + 1.
 std::string_view store_migration(std::int64_t from);

@@ -67,7 +67,8 @@ evaluation_row read_evaluation(result_row& row) {
   std::int64_t is_accepted = 0;
   row.read(x.worker, x.round, x.attempt, x.digest, x.outcome, x.claim, x.judgement, is_accepted, x.exit_code, x.signal,
            x.reason, x.node, x.slot, x.gpu_uuid, x.engine, x.sandbox_level, x.started_us, x.queued, x.elapsed,
-           x.killed_in, x.cpu_time, x.peak_memory);
+           x.killed_in, x.cpu_time, x.peak_memory, x.judge_version, x.kernel_evidence, x.marks, x.tightened,
+           x.tolerances, x.trials, x.compiled, x.trial_count, x.worst_rel, x.norm, x.eager_norm);
   x.is_accepted = is_accepted != 0;
   return x;
 }
@@ -107,6 +108,23 @@ caf::error read_unconfirmed(database& db, race_row& race) {
                  use, race.race);
 }
 
+/// With a timing: a baseline of the very same device and settings; without: the latest of the problem.
+caf::error read_timing(database& db, const race_id& race, timing_row& out) {
+  const auto use = [&](result_row& row) { row.read(out.status, out.reason, out.record); };
+  auto error = db.each("SELECT status, reason, record FROM timings WHERE race_id = ?", use, race);
+  const auto base = [&](result_row& row) {
+    row.read(out.baseline_ms, out.baseline_device, out.baseline_us, out.baseline_race);
+  };
+  return error ? error
+               : db.each("SELECT u.reference_ms, u.device, u.at_us, u.race_id FROM timings u JOIN races r "
+                         "ON r.race_id = ?1 AND u.problem_digest = r.problem_digest LEFT JOIN timings t "
+                         "ON t.race_id = ?1 WHERE u.race_id <> ?1 AND u.reference_ms > 0 AND u.at_us < coalesce(t.at_us, "
+                         "r.ended_us, 9e15) AND (t.device IS NULL OR (u.device IS t.device AND u.torch IS t.torch AND "
+                         "u.mode IS t.mode AND u.dtypes IS t.dtypes AND u.allow_tf32 IS t.allow_tf32)) "
+                         "ORDER BY u.at_us DESC, u.race_id DESC LIMIT 1",
+                         base, race);
+}
+
 caf::error read_lists(database& db, race_record& out) {
   const auto& race = out.race.race;
   auto error = collect(db, out.workers, &read_worker,
@@ -124,10 +142,13 @@ caf::error read_lists(database& db, race_record& out) {
                           race);
   error = error ? error
                 : collect(db, out.evaluations, &read_evaluation,
-                          "SELECT worker_id, round, attempt, digest, outcome, claim, judgement, is_accepted, "
-                          "exit_code, signal, reason, node, slot, gpu_uuid, engine, sandbox_level, started_us, "
-                          "queued_us, elapsed_us, killed_in_us, cpu_us, peak_memory FROM evaluations "
-                          "WHERE race_id = ? ORDER BY seq",
+                          "SELECT e.worker_id, e.round, e.attempt, e.digest, e.outcome, e.claim, e.judgement, "
+                          "e.is_accepted, e.exit_code, e.signal, e.reason, e.node, e.slot, e.gpu_uuid, e.engine, "
+                          "e.sandbox_level, e.started_us, e.queued_us, e.elapsed_us, e.killed_in_us, e.cpu_us, "
+                          "e.peak_memory, v.judge_version, v.kernel_evidence, v.marks, v.tightened, v.tolerances, "
+                          "v.trials, v.compiled, v.trial_count, v.worst_rel, v.norm, v.eager_norm FROM evaluations e "
+                          "LEFT JOIN verdicts v ON v.race_id = e.race_id AND v.seq = e.seq "
+                          "WHERE e.race_id = ? ORDER BY e.seq",
                           race);
   return error ? error
                : collect(db, out.llm_calls, &read_llm_call,
@@ -210,6 +231,7 @@ caf::expected<race_record> store_reader::load_race(const race_id& race) {
     out.race = std::move(found.front());
     error = read_unconfirmed(*db_, out.race);
   }
+  error = error ? error : read_timing(*db_, race, out.timing);
   error = error ? error : read_lists(*db_, out);
   static_cast<void>(db_->script("COMMIT"));
   if (error) {

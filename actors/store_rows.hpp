@@ -68,6 +68,17 @@ struct race_row {
   bool is_running = false;  ///< Not ended, and its process may be alive (on another host nothing can be seen).
 };
 
+/// The timing of a race's winner, and what was known of the reference before.
+struct timing_row {
+  std::string status;   ///< `timed` … (docs/judge.md), `not_done`; empty: none was asked for.
+  std::string reason;   ///< Why not, or why rejected.
+  std::string record;   ///< One JSON object, whole; `{}` without one.
+  double baseline_ms = 0;         ///< Of the reference, by the latest other race of the same problem; 0: none.
+  std::string baseline_device;
+  std::int64_t baseline_us = 0;   ///< UTC µs.
+  race_id baseline_race;
+};
+
 struct worker_row {
   worker_id worker;
   std::uint32_t number = 0;
@@ -126,6 +137,11 @@ struct evaluation_row {
   std::chrono::microseconds killed_in{};
   std::chrono::microseconds cpu_time{};
   std::uint64_t peak_memory = 0;
+  std::uint32_t judge_version = 0;  ///< 0: not judged; then nothing of the following is told.
+  std::string kernel_evidence;
+  std::string marks, tightened, tolerances, trials, compiled;  ///< JSON.
+  std::uint32_t trial_count = 0;
+  double worst_rel = 0, norm = 0, eager_norm = 0;  ///< The largest of all trials.
 };
 
 /// One try.
@@ -171,6 +187,7 @@ struct reply_row {
 /// One race, whole; each list in the order in which things happened (workers by number).
 struct race_record {
   race_row race;
+  timing_row timing;
   std::vector<worker_row> workers;
   std::vector<round_row> rounds;
   std::vector<evaluation_row> evaluations;

@@ -92,6 +92,8 @@ private:
   caf::error on(const event& x, const race_ended& body);
   caf::error on(const event& x, const race_resumed& body);
 
+  caf::error put_verdict(const event& x, const candidate_evaluated& body);
+  caf::error put_timing(const event& x, const race_ended& body);
   caf::error touch_round(const event& x, const worker_id& worker, std::uint32_t round);
   caf::error put_candidate(const source_digest& digest, const std::string& code);
   /// `execute` for an UPDATE that must find its row.

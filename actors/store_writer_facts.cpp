@@ -94,6 +94,29 @@ caf::error store_writer::on(const event& x, const candidate_reserved& body) {
                      body.worker, body.round);
 }
 
+/// As SQLite takes the record apart; what it does not have is null.
+caf::error store_writer::put_verdict(const event& x, const candidate_evaluated& body) {
+  const auto& result = body.result;
+  if (result.judge_record.empty()) {
+    return {};
+  }
+  return db_->execute(
+      "INSERT INTO verdicts(race_id, seq, judge_version, judgement, reason, candidate_digest, problem_digest, engine, gpu_uuid, "
+      "mode, weights, kernel_evidence, marks, weak, tightened, tolerances, trials, trial_count, worst_abs, worst_rel, norm, "
+      "eager_norm, compiled, reference, candidate) "
+      "SELECT ?1, ?2, json_extract(j, '$.judge_version'), ?3, ?4, ?5, coalesce(nullif(json_extract(j, '$.problem_sha256'), ''), "
+      "r.problem_digest), ?6, ?7, json_extract(j, '$.mode'), json_extract(j, '$.weights'), json_extract(j, '$.kernel_evidence'), "
+      "json_extract(j, '$.marks'), json_extract(j, '$.weak'), json_extract(j, '$.tightened'), json_extract(j, '$.tolerances'), "
+      "json_extract(j, '$.trials'), coalesce(json_array_length(j, '$.trials'), 0), "
+      "(SELECT max(json_extract(value, '$.worst_abs')) FROM json_each(j, '$.trials')), "
+      "(SELECT max(json_extract(value, '$.worst_rel')) FROM json_each(j, '$.trials')), "
+      "(SELECT max(json_extract(value, '$.norm')) FROM json_each(j, '$.trials')), "
+      "(SELECT max(json_extract(value, '$.eager_norm')) FROM json_each(j, '$.trials')), "
+      "json_extract(j, '$.compiled'), json_extract(j, '$.reference'), json_extract(j, '$.candidate') "
+      "FROM races r, (SELECT CASE WHEN json_valid(?8) THEN ?8 ELSE '{}' END AS j) WHERE r.race_id = ?1",
+      x.race, x.seq, result.judgement, result.reason, body.digest, result.engine, result.gpu_uuid, result.judge_record);
+}
+
 caf::error store_writer::on(const event& x, const candidate_evaluated& body) {
   const auto& result = body.result;
   auto error = touch_round(x, body.worker, body.round);
@@ -109,6 +132,7 @@ caf::error store_writer::on(const event& x, const candidate_evaluated& body) {
         result.peak_memory, result.node, result.slot, result.gpu_uuid, result.engine, result.sandbox_level,
         result.sandbox_engine, result.is_warm, result.python);
   }
+  error = error ? error : put_verdict(x, body);
   for (const auto& file : result.kept) {
     if (error) {
       break;
@@ -164,7 +188,27 @@ caf::error store_writer::on(const event& x, const race_cancelled& body) {
   return change("UPDATE races SET cancel_why = ? WHERE race_id = ?", body.why, x.race);
 }
 
+/// What the record of a timing says is taken apart by SQLite, so that queries need not.
+caf::error store_writer::put_timing(const event& x, const race_ended& body) {
+  if (body.timing.empty() && body.not_timed.empty()) {
+    return {};
+  }
+  const bool is_done = !body.timing.empty();
+  return db_->execute(
+      "INSERT OR REPLACE INTO timings(race_id, at_us, status, reason, problem_digest, device, torch, mode, dtypes, "
+      "allow_tf32, reference_ms, candidate_ms, speedup, flags, record) "
+      "SELECT ?1, ?2, coalesce(j ->> '$.status', 'not_done'), coalesce(nullif(?3, ''), j ->> '$.reason', ''), "
+      "r.problem_digest, j ->> '$.device', j ->> '$.reference.torch', j ->> '$.mode', j ->> '$.dtypes', "
+      "j ->> '$.allow_tf32', j ->> '$.reference_ms.median', j ->> '$.candidate_ms.median', j ->> '$.speedup.median', "
+      "j ->> '$.flags', ?4 FROM races r, (SELECT CASE WHEN json_valid(?4) THEN ?4 ELSE '{}' END AS j) "
+      "WHERE r.race_id = ?1",
+      x.race, x.at_us, body.not_timed, is_done ? body.timing : std::string{"{}"});
+}
+
 caf::error store_writer::on(const event& x, const race_ended& body) {
+  if (auto error = put_timing(x, body)) {
+    return error;
+  }
   return change(
       "UPDATE races SET ended_us = ?, end = ?, reason = ?, decided_us = ?, cancel_us = ?, quiet_us = ?, "
       "elapsed_us = ?, input_tokens = ?, output_tokens = ?, llm_calls = ?, evaluations = ?, runners_up = ?, "

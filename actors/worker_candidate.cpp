@@ -104,6 +104,13 @@ void worker_rules::on_run_ended(const run_ended& msg, time_point now) {
 }
 
 void worker_rules::conclude(const evaluation& result, time_point now) {
+  if (is_unproven(verdict_of(result), brief_->accept)) {
+    effects_.emplace_back(
+        winner{brief_->race, spec_.worker, progress_.round, run_attempt_, candidate_->digest, candidate_->code, result});
+    end(worker_end::problem_failed, "weak_oracle: right in round " + std::to_string(progress_.round) + ", but " +
+                                        "doing nothing would pass, too");
+    return;
+  }
   if (!is_accepted(verdict_of(result), brief_->accept)) {
     on_failed_evaluation(result, now);
     return;

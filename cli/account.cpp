@@ -5,6 +5,7 @@
 #include "cli/end_words.hpp"
 #include "cli/progress.hpp"
 #include "cli/terminal_text.hpp"
+#include "cli/timing_codec.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -57,6 +58,9 @@ std::string outcome_line(const race_row& race) {
   }
   if (race.end.empty()) {
     return "Race " + id + ": " + unended(race);
+  }
+  if (race.end == "weak_oracle") {
+    return "Race " + id + ": no proven winner, " + short_line(race.reason);
   }
   const auto note = end_note(race.end, race.reason);
   return "Race " + id + ": no winner, " + end_words(race.end, race.reason) +
@@ -114,6 +118,20 @@ bool is_wanted(const account_options& options, const worker_id& worker, std::uin
          (options.only_round == 0 || round == 0 || options.only_round == round);
 }
 
+/// Of one verdict; empty where nobody judged.
+std::string verdict_note(const evaluation_row& x) {
+  if (x.judge_version == 0) {
+    return {};
+  }
+  const auto with = [](const char* name, const std::string& list) {
+    return list.empty() || list == "[]" || list == "{}" ? std::string{} : std::string{", "} + name + " " + short_line(list);
+  };
+  char errors[96];
+  std::snprintf(errors, sizeof errors, "norm of the error %.1e (torch's own %.1e)", x.norm, x.eager_norm);
+  return "judge " + std::to_string(x.judge_version) + ", " + plural(x.trial_count, "question") + ", " + errors + ", kernel " +
+         clean_line(x.kernel_evidence) + with("marks", x.marks) + with("tightened", x.tightened) + with("compiled", x.compiled);
+}
+
 std::string run_details(const race_record& record, const round_row& round) {
   std::string out;
   for (const auto& call : record.llm_calls) {
@@ -133,6 +151,8 @@ std::string run_details(const race_record& record, const round_row& round) {
              ", CPU " + short_time(x.cpu_time) + ", peak " +
              std::to_string(x.peak_memory / (std::uint64_t{1024} * 1024)) + " MiB) on " + clean_line(x.slot) + ", " +
              clean_line(x.engine) + ", sandbox " + clean_line(x.sandbox_level) + "\n";
+      const auto verdict = verdict_note(x);
+      out += verdict.empty() ? "" : "               " + verdict + "\n";
     }
   }
   return out;
@@ -181,10 +201,25 @@ std::string winner_block(const race_record& record) {
                                                  : "its own test passed (exit 0 and " +
                                                        std::string{x.claim == "sentinel" ? "ALL_TESTS_PASSED" : "PASS"} + ")";
       out += "           " + proof + " in " + short_time(x.elapsed) + " on engine " + clean_line(x.engine) + "\n";
+      const auto verdict = verdict_note(x);
+      out += verdict.empty() ? "" : "           " + verdict + "\n";
       break;
     }
   }
   return race.runners_up == 0 ? out : out + "           " + plural(race.runners_up, "runner-up") + "\n";
+}
+
+/// Kept, though nobody can say that it is right.
+std::string unproven_block(const race_record& record) {
+  std::string out;
+  for (const auto& x : record.evaluations) {
+    if (record.race.end == "weak_oracle" && x.judgement == "weak_oracle" && out.empty()) {
+      out = "Unproven   " + x.worker.text + ", round " + std::to_string(x.round) + ", on engine " + clean_line(x.engine) + ": " +
+            record.race.run_dir + "/orchestrator/unproven/code.py\n" +
+            "           --allow-weak lets such a candidate win, marked\n";
+    }
+  }
+  return out;
 }
 
 std::string times_block(const race_row& race) {
@@ -197,6 +232,14 @@ std::string times_block(const race_row& race) {
                     short_time(race.elapsed) + "\n";
   for (const auto& node : race.unconfirmed_nodes) {
     out += "           not confirmed by " + clean_line(node) + ": something may still run there\n";
+  }
+  return out;
+}
+
+std::string timing_block(const timing_row& timing) {
+  std::string out;
+  for (const auto& line : timing_lines(timing)) {
+    out += (out.empty() ? "Timing     " : "           ") + line + "\n";
   }
   return out;
 }
@@ -251,8 +294,9 @@ std::string account_text(const race_record& record, const account_options& optio
       out += worker_block(record, worker, options);
     }
   }
-  out += winner_block(record);
+  out += winner_block(record) + unproven_block(record);
   out += times_block(race);
+  out += timing_block(record.timing);
   out += spent_block(race);
   out += "Files      " + race.run_dir + "\n";
   out += race.artifact_path.empty() ? "" : "           " + race.artifact_path + "\n";

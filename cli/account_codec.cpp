@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/account.hpp"
+#include "cli/timing_codec.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -95,6 +96,22 @@ json to_json(const round_row& x) {
           {"was_accepted", x.was_accepted}};
 }
 
+/// JSON in the store is the comparator's own.
+json parsed(const std::string& text) {
+  auto out = json::parse(text, nullptr, false);
+  return out.is_discarded() ? json(nullptr) : out;
+}
+
+json verdict_json(const evaluation_row& x) {
+  if (x.judge_version == 0) {
+    return nullptr;
+  }
+  return {{"judge_version", x.judge_version}, {"kernel_evidence", x.kernel_evidence}, {"marks", parsed(x.marks)},
+          {"tightened", parsed(x.tightened)}, {"tolerances", parsed(x.tolerances)},   {"trials", parsed(x.trials)},
+          {"compiled", parsed(x.compiled)},   {"worst_rel", x.worst_rel},             {"norm", x.norm},
+          {"eager_norm", x.eager_norm}};
+}
+
 json to_json(const evaluation_row& x) {
   return {{"worker", x.worker.text},
           {"round", x.round},
@@ -117,7 +134,8 @@ json to_json(const evaluation_row& x) {
           {"elapsed_us", x.elapsed.count()},
           {"killed_in_us", x.killed_in.count()},
           {"cpu_time_us", x.cpu_time.count()},
-          {"peak_memory_bytes", x.peak_memory}};
+          {"peak_memory_bytes", x.peak_memory},
+          {"verdict", verdict_json(x)}};
 }
 
 json to_json(const llm_call_row& x) {
@@ -175,6 +193,7 @@ std::string dumped(const json& x) {
 std::string account_json(const race_record& record, const account_options& options) {
   return dumped({{"schema_version", schema_version},
                  {"race", to_json(record.race)},
+                 {"timing", json::parse(timing_json(record.timing), nullptr, false)},
                  {"workers", list_of(record.workers, options)},
                  {"rounds", list_of(record.rounds, options)},
                  {"evaluations", list_of(record.evaluations, options)},

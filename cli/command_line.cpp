@@ -200,7 +200,8 @@ private:
     command->add_option("CANDIDATE", out_.candidate, "What a model wrote")->required();
     command->add_option("PROBLEM", out_.problem, "File with Model, get_inputs() and get_init_inputs()")->required();
     add_entries(command, {"stage", "device", "python", "python-path", "cold", "require-level", "allow-unsandboxed",
-                          "run-timeout-s", "limit-memory", "json", "eval", "allow-tf32", "policy-off"});
+                          "run-timeout-s", "limit-memory", "json", "eval", "allow-tf32", "policy-off", "timing", "trials",
+                          "tolerance", "allow-weak", "architecture"});
     command->footer(
         "With --json: the whole verdict (docs/judge.md). Exit code: 0 right, 4 not right, 1 the problem cannot be\n"
         "judged or the sandbox failed.");

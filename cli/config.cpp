@@ -48,6 +48,10 @@ public:
         read_providers(node);
       } else if (const auto* section = node.as_table()) {
         for (const auto& [inner, value] : *section) {
+          if (name == "judge" && inner.str() == "tolerances" && value.is_table()) {
+            read_tolerances(*value.as_table());
+            continue;
+          }
           read_option(name + "." + std::string{inner.str()}, value);
         }
       } else if (is_section(name)) {
@@ -105,6 +109,29 @@ private:
       }
     }
     refuse_key(key, node, known);
+  }
+
+  /// [judge.tolerances.float32] with atol = 1e-3 is what --tolerance float32.atol=1e-3 says.
+  void read_tolerances(const toml::table& types) {
+    const auto* option = find_option("tolerance");
+    for (const auto& [type, node] : types) {
+      const auto* keys = node.as_table();
+      const auto full = "judge.tolerances." + std::string{type.str()};
+      if (keys == nullptr) {
+        return complain(node, full + ": got " + rendered(node) + ", allowed: a table of atol, rtol, norm");
+      }
+      for (const auto& [key, value] : *keys) {
+        const auto number = text_of_node(value, value_kind::number);
+        const auto text = std::string{type.str()} + "." + std::string{key.str()} + "=" + number.value_or("?");
+        if (!number || !fits(option->rule, text)) {
+          return complain(value, full + "." + std::string{key.str()} + ": got " + rendered(value) + ", allowed: " +
+                                     allowed_text(option->rule));
+        }
+        auto& out = out_.values["tolerance"];
+        out.texts.push_back(text);
+        out.source = place(value);
+      }
+    }
   }
 
   void read_providers(const toml::node& node) {
@@ -207,7 +234,7 @@ private:
 
   /// Empty if the node has not the type that the kind wants.
   static std::optional<std::string> text_of_node(const toml::node& node, value_kind kind) {
-    const bool is_worded = kind == value_kind::text || kind == value_kind::choice;
+    const bool is_worded = kind == value_kind::text || kind == value_kind::choice || kind == value_kind::tolerance;
     const bool has_units = kind == value_kind::seconds || kind == value_kind::size;
     const bool is_money = kind == value_kind::money;
     if (node.is_string() && (is_worded || has_units || is_money)) {

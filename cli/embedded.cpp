@@ -6,7 +6,9 @@
 #include "actors/llm/llm_gateway.hpp"
 #include "actors/store.hpp"
 #include "cli/judge_probe.hpp"
+#include "cli/log.hpp"
 #include "cli/problem_check.hpp"
+#include "cli/terminal_text.hpp"
 #include "coordinator/coordinator.hpp"
 #include "messages/error.hpp"
 #include "messages/limits.hpp"
@@ -145,7 +147,13 @@ caf::error embedded::parts::check_oracle() {
                           config.limits};
   const auto probed = probe_problem(runner, place, *config.judge, config.problem.text);
   terms = terms_found(config.judge->terms, probed);
-  return why_not_judgeable(probed, config.problem.path, config.allow_weak);
+  if (terms->is_weak && !config.refuses_weak) {
+    log_warning(clean_line(weak_text(probed, config.problem.path)) +
+                (terms->allow_weak ? "; its winner will be marked"
+                                   : "; nobody can be proven right: the first who is right as far as can be told ends the race "
+                                     "as unproven, exit code 10 (--allow-weak lets it win, marked; --refuse-weak does not race)"));
+  }
+  return why_not_judgeable(probed, config.problem.path, config.refuses_weak);
 }
 
 caf::error embedded::parts::open_store() {

@@ -45,7 +45,7 @@ struct embedded_config {
   std::uint32_t gpu_slots = 1;
   /// The problem must be one that the judge can use; empty: nobody is judged.
   std::optional<judge_question> judge;
-  bool allow_weak = false;
+  bool refuses_weak = false;  ///< `--refuse-weak`: rather no race than one without a proven winner.
   run_limits limits;  ///< Of the judge's look at the problem.
   node_id node;
   std::uint64_t seed = 0;

@@ -47,7 +47,7 @@ std::string exit_code_help() {
   return "Exit codes: 0 won · 1 failed · 2 wrong usage · 3 no model could be asked · 4 no passing solution or deadline "
          "·\n"
          "5 cancelled · 6 won, but the result could not be written · 7 sandbox level refused · 8 budget spent ·\n"
-         "9 internal error · 10 weak oracle: doing nothing passes for an answer to this problem";
+         "9 internal error · 10 weak oracle: nobody can be proven right, as doing nothing passes, too";
 }
 
 }  // namespace regatta::cli

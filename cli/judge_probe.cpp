@@ -27,12 +27,19 @@ judged_end probe_problem(const std::shared_ptr<sandbox::runner>& runner, const j
 }
 
 judge_terms terms_found(judge_terms asked, const judged_end& probed) {
-  asked.needs_affine = has_mark(probed.record, "needs_affine");
+  auto found = findings_of(probed.record);
+  asked.needs_affine = found.needs_affine;
+  asked.tightened = std::move(found.tightened);
+  asked.question_bytes = found.question_bytes;
   asked.is_weak = probed.judgement == judgement::weak_oracle;
   return asked;
 }
 
-caf::error why_not_judgeable(const judged_end& probed, const std::string& path, bool allow_weak) {
+std::string weak_text(const judged_end& probed, const std::string& path) {
+  return path + ": " + probed.run.reason;
+}
+
+caf::error why_not_judgeable(const judged_end& probed, const std::string& path, bool refuses_weak) {
   const auto& run = probed.run;
   if (run.outcome == outcome::sandbox_failed) {
     return fail(ec::sandbox_refused, "the judge could not look at " + path + ": " + run.reason);
@@ -41,9 +48,14 @@ caf::error why_not_judgeable(const judged_end& probed, const std::string& path, 
     return {};
   }
   if (probed.judgement == judgement::weak_oracle) {
-    return allow_weak ? caf::error{}
-                      : fail(ec::weak_oracle, path + ": " + run.reason + "; allowed: --allow-weak (winners are marked), "
-                                                                         "--accept claimed");
+    return refuses_weak ? fail(ec::weak_oracle, weak_text(probed, path) + "; allowed: --allow-weak (winners are marked), no "
+                                                                          "--refuse-weak (the best is kept as unproven), --accept claimed")
+                        : caf::error{};
+  }
+  if (probed.judgement == judgement::too_large) {
+    return fail(ec::invalid_config, path + ": too_large: " + run.reason +
+                                        "; allowed: --limit-memory with more than twice what the problem takes, where this "
+                                        "host (and its GPU) has four times as much, or smaller inputs");
   }
   const auto kind = probed.judgement == judgement::not_judged ? to_string(run.outcome) : to_string(probed.judgement);
   return fail(ec::invalid_config,

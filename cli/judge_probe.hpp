@@ -22,8 +22,11 @@ judged_end probe_problem(const std::shared_ptr<sandbox::runner>& runner, const j
 /// What the look found that concerns every candidate: `needs_affine`, `is_weak`.
 judge_terms terms_found(judge_terms asked, const judged_end& probed);
 
-/// Why a race of this problem cannot have a proven winner (`ec::invalid_config`; `ec::weak_oracle` unless those
-/// are allowed; `ec::sandbox_refused` where the sandbox is to blame); nothing if it can. `path` names the problem in the text.
-caf::error why_not_judgeable(const judged_end& probed, const std::string& path, bool allow_weak);
+/// What passes for an answer to a problem whose oracle is weak. One line.
+std::string weak_text(const judged_end& probed, const std::string& path);
+
+/// Why this problem is not to be raced (`ec::invalid_config`; `ec::weak_oracle` if those are refused;
+/// `ec::sandbox_refused` where the sandbox is to blame); nothing if it is. `path` names the problem in the text.
+caf::error why_not_judgeable(const judged_end& probed, const std::string& path, bool refuses_weak);
 
 }  // namespace regatta::cli

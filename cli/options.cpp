@@ -103,6 +103,22 @@ std::string range_text(const value_rule& rule) {
   return is_open ? "of at least " + plain(rule.min) : "from " + plain(rule.min) + " to " + plain(rule.max);
 }
 
+constexpr std::string_view tolerance_types = "float64, float32, float16, bfloat16, float8";
+constexpr std::string_view tolerance_keys = "atol, rtol, norm";
+
+std::optional<tolerance_text> tolerance_in(std::string_view text) {
+  const auto dot = text.find('.'), is = text.find('=');
+  if (dot == std::string_view::npos || is == std::string_view::npos || dot > is) {
+    return std::nullopt;
+  }
+  const auto dtype = text.substr(0, dot), key = text.substr(dot + 1, is - dot - 1);
+  const auto value = number_in(text.substr(is + 1));
+  if (!is_one_of(tolerance_types, dtype) || !is_one_of(tolerance_keys, key) || !value) {
+    return std::nullopt;
+  }
+  return tolerance_text{std::string{dtype}, std::string{key}, *value};
+}
+
 }  // namespace
 
 bool fits(const value_rule& rule, std::string_view text) {
@@ -124,6 +140,10 @@ bool fits(const value_rule& rule, std::string_view text) {
       return in_range(with_unit(text, size_units));
     case value_kind::choice:
       return is_one_of(rule.names, text);
+    case value_kind::tolerance: {
+      const auto found = tolerance_in(text);
+      return found && in_range(std::optional{found->value});
+    }
     case value_kind::money: {
       const auto amount = money_in(text);
       return amount && *amount > 0 && static_cast<double>(*amount) <= rule.max * 1e9;
@@ -148,12 +168,18 @@ std::string allowed_text(const value_rule& rule) {
       return "bytes, a whole number " + range_text(rule) + " (or with KiB, MiB or GiB behind it)";
     case value_kind::choice:
       return std::string{rule.names};
+    case value_kind::tolerance:
+      return "DTYPE.KEY=X with DTYPE one of " + std::string{tolerance_types} + ", KEY one of " + std::string{tolerance_keys} +
+             ", X a number " + range_text(rule);
     case value_kind::money:
       return "an amount above 0 and up to " + plain(rule.max) + ", with at most nine digits behind the point";
   }
   return {};
 }
 
+tolerance_text to_tolerance(std::string_view text) {
+  return tolerance_in(text).value_or(tolerance_text{});
+}
 std::int64_t to_integer(std::string_view text) {
   return integer_in(text).value_or(0);
 }

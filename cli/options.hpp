@@ -19,6 +19,7 @@ enum class value_kind : std::uint8_t {
   seconds,  ///< A whole number, or with s, m, h behind it.
   size,     ///< Bytes, or with KiB, MiB, GiB behind them.
   choice,   ///< One of `names`.
+  tolerance,  ///< float32.atol=1e-3; bounds of the number.
   money,    ///< A decimal number with up to nine digits behind the point; bounds in whole units.
 };
 
@@ -39,6 +40,12 @@ std::int64_t to_integer(std::string_view text);
 std::int64_t to_seconds(std::string_view text);
 std::uint64_t to_bytes(std::string_view text);
 double to_number(std::string_view text);
+/// `float32.atol=1e-3` in its parts.
+struct tolerance_text {
+  std::string dtype, key;
+  double value = 0;
+};
+tolerance_text to_tolerance(std::string_view text);
 /// Exactly, in nano-units.
 std::int64_t to_money(std::string_view text);
 

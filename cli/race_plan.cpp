@@ -72,6 +72,10 @@ caf::expected<void> check_settings(const settings& values) {
     return refuse(values.at("events").source + ": got \"" + events +
                   "\", allowed: ipc:///PATH, tcp://127.0.0.1:PORT, off");
   }
+  if (values.flag("timing") && values.text("accept") == "claimed") {
+    return refuse(values.at("timing").source + ": got true beside --accept claimed, allowed: --accept verified, both (only " +
+                  "what the judge found right is timed)");
+  }
   if (const auto why = keep_problem(values.at("keep")); !why.empty()) {
     return refuse(why);
   }
@@ -131,11 +135,33 @@ std::vector<worker_spec> plan_workers(const settings& values, const race_models&
   return out;
 }
 
+namespace {
+
+std::vector<tolerance_choice> tolerances_of(const std::vector<std::string>& texts) {
+  std::vector<tolerance_choice> out;
+  for (const auto& text : texts) {
+    const auto one = to_tolerance(text);
+    auto known = std::ranges::find(out, one.dtype, &tolerance_choice::dtype);
+    if (known == out.end()) {
+      known = out.insert(out.end(), {one.dtype, -1, -1, -1});
+    }
+    (one.key == "atol" ? known->atol : one.key == "rtol" ? known->rtol : known->norm) = one.value;
+  }
+  return out;
+}
+
+}  // namespace
+
 judge_terms terms_of(const settings& values) {
   judge_terms out;
   out.is_eval = values.flag("eval");
   out.allow_tf32 = values.flag("allow-tf32");
+  out.wants_timing = values.flag("timing");
   out.policy_off = values.list("policy-off");
+  out.trials = static_cast<std::uint32_t>(values.integer("trials"));
+  out.tolerances = tolerances_of(values.list("tolerance"));
+  out.architectures = values.list("architecture");
+  out.allow_weak = values.flag("allow-weak");
   return out;
 }
 

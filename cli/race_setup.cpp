@@ -183,13 +183,13 @@ caf::error set_budgets(const session& x, race_setup& out) {
   return good ? caf::error{} : good.error();
 }
 
-void set_judge(race_setup& out, bool allow_weak) {
+void set_judge(race_setup& out, bool refuses_weak) {
   if (needs_judge(out.spec.accept)) {
     out.config.judge.emplace();
     out.config.judge->stage = out.spec.stage.name;
     out.config.judge->is_probe = true;
     out.config.judge->terms = out.spec.judging;
-    out.config.allow_weak = out.spec.judging.is_weak || allow_weak;
+    out.config.refuses_weak = refuses_weak;
     out.config.limits = out.spec.limits;
   }
 }
@@ -253,7 +253,7 @@ caf::expected<race_setup> prepare_race(const session& x) {
   out.model_source = "provider " + first.provider.name + " (" + first.chosen_by + ")" +
                      (first.key_source.empty() ? ", no key" : ", key from " + first.key_source);
   out.config.problem = out.spec.problem;
-  set_judge(out, x.values.flag("allow-weak"));
+  set_judge(out, x.values.flag("refuse-weak"));
   set_events(x, out);
   if (auto failed = set_recording(first.provider, out.spec)) {
     return failed;

@@ -33,7 +33,7 @@ caf::expected<race_setup> prepare_race(const session& x);
 /// What depends on this host: state folder, interpreter, devices, sandbox, seed. Fails like the above.
 caf::error prepare_host(const session& x, race_setup& out);
 /// From the spec: whether the problem has to be one that the judge can use. One that was raced as weak may be again.
-void set_judge(race_setup& out, bool allow_weak);
+void set_judge(race_setup& out, bool refuses_weak);
 void set_events(const session& x, race_setup& out);
 /// Chosen by the settings, and looked at: its recording can be read, its program is there. Fails like the above.
 caf::expected<provider_choice> find_provider(const session& x);

@@ -73,6 +73,7 @@ std::string verdict_text(std::string_view record) {
   }
   add_line(out, "marks      ", joined(found, "marks"));
   add_line(out, "weak       ", joined(found, "weak"));
+  add_line(out, "tightened  ", joined(found, "tightened"));
   add_line(out, "kernel     ", text_at(found, "kernel_evidence"));
   add_line(out, "engine     ", text_at(found, "engine"));
   return out;

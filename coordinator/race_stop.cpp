@@ -18,8 +18,16 @@ std::chrono::microseconds to_us(std::chrono::steady_clock::duration x) {
 void race_rules::on_winner(const winner& msg, time_point now) {
   const auto* who = find(msg.worker);
   // A node may be of another build, or hostile: the rule is applied where the race is decided.
-  if (is_over() || who == nullptr || !is_accepted(verdict_of(msg.result), config_.spec.accept) ||
-      !passed_.insert(msg.worker).second) {
+  const bool has_won = is_accepted(verdict_of(msg.result), config_.spec.accept);
+  const bool is_weak = !has_won && config_.spec.judging.is_weak && is_unproven(verdict_of(msg.result), config_.spec.accept);
+  if (is_over() || who == nullptr || !(has_won || (is_weak && is_running())) || !passed_.insert(msg.worker).second) {
+    return;
+  }
+  if (is_weak) {
+    ended_.unproven = msg.worker;
+    ended_.unproven_round = msg.round;
+    decide(race_end::weak_oracle, "unproven: " + to_string(msg.worker) + " is right at iter " + std::to_string(msg.round) +
+                                      ", but doing nothing would pass, too", "weak_oracle", now);
     return;
   }
   if (!is_running()) {
@@ -176,6 +184,9 @@ void race_rules::finish_if_quiet(time_point now) {
 }
 
 void race_rules::finish(time_point now) {
+  if (phase_ == phase::stopping && timing_order_ && ended_.not_timed.empty()) {
+    ended_.not_timed = "not everything of the race was quiet in time";
+  }
   unconfirmed_.insert(unsignalled_.begin(), unsignalled_.end());
   unconfirmed_.insert(unquiet_.begin(), unquiet_.end());
   if (!std::exchange(is_cancel_told_, true)) {

@@ -21,6 +21,11 @@ bool is_accepted(const verdict& x, accept_rule rule) {
   return false;
 }
 
+bool is_unproven(const verdict& x, accept_rule rule) {
+  const bool has_claim = x.claim != claim::none || rule != accept_rule::both;
+  return needs_judge(rule) && has_claim && x.outcome == outcome::exited && x.judgement == judgement::weak_oracle;
+}
+
 std::string_view standing_of(accept_rule rule, bool is_weak) {
   return !needs_judge(rule) ? "claimed, not verified" : is_weak ? "verified by a weak oracle" : "verified";
 }

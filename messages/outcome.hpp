@@ -71,6 +71,9 @@ enum class accept_rule : std::uint8_t {
 /// The one place that decides whether a verdict wins.
 bool is_accepted(const verdict& x, accept_rule rule);
 
+/// Right as far as a weak oracle can tell: it ends its race, and does not win it.
+bool is_unproven(const verdict& x, accept_rule rule);
+
 /// What the words beside a winner must be: "claimed, not verified", "verified", or "verified by a weak oracle".
 std::string_view standing_of(accept_rule rule, bool is_weak);
 

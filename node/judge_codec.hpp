@@ -3,6 +3,7 @@
 /// The comparator's request and verdict as JSON (docs/judge.md).
 #pragma once
 
+#include "messages/limits.hpp"
 #include "messages/outcome.hpp"
 #include "node/judge_specs.hpp"
 
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace regatta {
 
@@ -29,7 +31,21 @@ struct judge_verdict {
   std::string record;    ///< The whole verdict, as it came.
 };
 
-std::string judge_request(const judge_question& question, std::chrono::milliseconds wall);
+/// How much a side may hold in a timing, and how fast its device moves memory (0: not known).
+struct timing_host {
+  byte_count room = 0;
+  double bytes_per_s = 0;
+};
+std::string judge_request(const judge_question& question, std::chrono::milliseconds wall, byte_count room,
+                          const timing_host& host);
+
+/// What a probe found that its race's terms take over.
+struct probe_findings {
+  bool needs_affine = false;
+  std::vector<std::string> tightened;
+  std::uint64_t question_bytes = 0;
+};
+probe_findings findings_of(std::string_view record);
 
 /// Whether a verdict's record carries this mark.
 bool has_mark(std::string_view record, std::string_view mark);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/judge_launcher.hpp"
 
+#include "node/compile_check.hpp"
 #include "node/evaluator.hpp"
 #include "node/judge_specs.hpp"
 #include "node/judging.hpp"
+#include "node/timing_codec.hpp"
 
 #include <mutex>
 #include <optional>
@@ -21,6 +23,7 @@ struct job {
   bool is_cancelled = false;
   std::optional<candidate_launcher::handle> self_test;
   std::shared_ptr<judging> judged;
+  std::optional<sandbox::run_handle> compiling;
 };
 
 /// A judged end that keeps what the self-test before it said.
@@ -32,6 +35,14 @@ judged_end with_self_test(judged_end judged, const judged_end& tested) {
   judged.run.cpu_time += tested.run.cpu_time;
   judged.run.elapsed += tested.run.elapsed;
   return judged;
+}
+
+/// From now on others' work is looked at, until the end is told.
+callback with_timing(const run& what, const placement& where, callback done) {
+  return [watch = std::make_shared<timing_watch>(where.device), what, done = std::move(done)](judged_end end) {
+    end.timing = timing_record_of(end.record, what, watch->end(end.whole_cpu));
+    done(std::move(end));
+  };
 }
 
 judged_end not_started(outcome how, std::string reason) {
@@ -53,6 +64,7 @@ struct judge_launcher::core : std::enable_shared_from_this<core> {
 
   void self_test(const std::shared_ptr<job>& mine, const run& what, const placement& where, callback done);
   void judge(const std::shared_ptr<job>& mine, const run& what, const placement& where, callback done);
+  callback then_compile(const std::shared_ptr<job>& mine, const run& what, callback done);
 
   const std::weak_ptr<candidate_launcher> self_tests;  ///< It owns the runner, too.
   sandbox::runner& runner;
@@ -93,6 +105,7 @@ void judge_launcher::core::judge(const std::shared_ptr<job>& mine, const run& wh
   judge_question question;
   question.stage = what.stage;
   question.terms = what.judging;
+  question.is_timing = what.is_timing;
   const judge_place place{where.device, python, host_environment, what.limits, where.is_alone};
   auto specs = kit.problem.empty() ? make_judge_specs(kit, place, question, what.problem, what.code)
                                    : judge_specs{{}, {}, {}, "no judge: " + kit.problem};
@@ -105,7 +118,30 @@ void judge_launcher::core::judge(const std::shared_ptr<job>& mine, const run& wh
     return;
   }
   mine->judged = std::make_shared<judging>(runner);
+  if (what.is_timing) {
+    done = with_timing(what, where, std::move(done));
+  } else if (where.device == nullptr && !what.judging.architectures.empty()) {
+    done = then_compile(mine, what, std::move(done));
+  }
   mine->judged->start(std::move(specs), false, std::move(done));
+}
+
+/// Who is right by the interpreter must also compile for what it is meant for.
+callback judge_launcher::core::then_compile(const std::shared_ptr<job>& mine, const run& what, callback done) {
+  return [self = shared_from_this(), mine, what, done = std::move(done)](judged_end end) {
+    const auto launches = launches_in(end);
+    std::unique_lock lock{mine->mutex};
+    if (launches.empty() || mine->is_cancelled) {
+      lock.unlock();
+      done(std::move(end));
+      return;
+    }
+    const judge_place place{nullptr, self->python, self->host_environment, what.limits};
+    auto spec = compile_spec(self->kit, place, what.code, launches, what.judging.architectures);
+    mine->compiling = self->runner.start(std::move(spec), [end = std::move(end), done](const sandbox::run_result& compiler) {
+      done(with_compiled(end, compiler));
+    });
+  };
 }
 
 judge_launcher::judge_launcher(std::shared_ptr<candidate_launcher> self_tests, std::shared_ptr<sandbox::runner> runner,
@@ -129,7 +165,7 @@ candidate_launcher::handle judge_launcher::start(const run& what, const placemen
     }
     done(std::move(end));
   };
-  if (what.accept == accept_rule::verified) {
+  if (what.accept == accept_rule::verified || what.is_timing) {
     core_->judge(mine, what, where, std::move(finish));
   } else {
     core_->self_test(mine, what, where, std::move(finish));
@@ -149,7 +185,9 @@ void judge_launcher::cancel(handle run) {
   }
   const std::lock_guard lock{mine->mutex};
   mine->is_cancelled = true;
-  if (mine->judged) {
+  if (mine->compiling) {
+    core_->runner.cancel(*mine->compiling);
+  } else if (mine->judged) {
     mine->judged->cancel();
   } else if (mine->self_test) {
     self_tests_->cancel(*mine->self_test);

@@ -2,7 +2,8 @@
 // judge_queue PYTHON: judgings one after the other in one node's sandbox, with its warm interpreters; for tests that
 // need the whole judge and not its races. A line of JSON in, a line of JSON out, until end of file:
 //   {"candidate": text, "problem": text, "stage": "kernel"} or {"problem": text, "stage": …, "probe": true};
-//   also "policy_off": [rules], "needs_affine", "is_eval", "wall_s" (60)
+//   also "policy_off": [rules], "needs_affine", "is_eval", "is_weak", "allow_weak", "tightened": [names], "trials",
+//   "architectures": ["sm_90"], "wall_s" (60)
 // Exit code 3 if this host has no sandbox or no such interpreter; stderr says why.
 #include "node/judge_launcher.hpp"
 #include "node/judge_specs.hpp"
@@ -84,6 +85,11 @@ private:
     judge_terms out;
     out.is_eval = line.value("is_eval", false);
     out.needs_affine = line.value("needs_affine", false);
+    out.trials = line.value("trials", out.trials);
+    out.tightened = line.value("tightened", out.tightened);
+    out.is_weak = line.value("is_weak", false);
+    out.allow_weak = line.value("allow_weak", false);
+    out.architectures = line.value("architectures", out.architectures);
     out.policy_off = line.value("policy_off", std::vector<std::string>{});
     return out;
   }

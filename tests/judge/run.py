@@ -8,7 +8,7 @@ import unittest
 
 NODE = "triton in a node"  # the tests only ask: judge_queue has the interpreter
 CASES = {"trees": "torch", "reference": "torch", "honest": "torch", "triton": "triton", "hostile": "torch", "large": "triton", "rules": "", "timing": "torch",
-         "whole": NODE, "exploit": NODE, "field": NODE}
+         "whole": NODE, "exploit": NODE, "field": NODE, "weak": NODE}
 
 
 def import_in_vain(python, name):

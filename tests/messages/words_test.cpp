@@ -47,6 +47,19 @@ BOOST_AUTO_TEST_CASE(a_claim_never_wins_where_verification_is_asked_for) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(right_by_a_weak_oracle_is_unproven_and_never_wins) {
+  const verdict right{outcome::exited, claim::none, judgement::weak_oracle};
+  BOOST_TEST(is_unproven(right, accept_rule::verified));
+  BOOST_TEST(!is_unproven(right, accept_rule::both));
+  BOOST_TEST(is_unproven({outcome::exited, claim::sentinel, judgement::weak_oracle}, accept_rule::both));
+  BOOST_TEST(!is_unproven(right, accept_rule::claimed));
+  BOOST_TEST(!is_unproven({outcome::timed_out, claim::none, judgement::weak_oracle}, accept_rule::verified));
+  BOOST_TEST(!is_unproven({outcome::exited, claim::none, judgement::correct}, accept_rule::verified));
+  for (const auto rule : {accept_rule::claimed, accept_rule::verified, accept_rule::both}) {
+    BOOST_TEST(!is_accepted(right, rule));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(names_and_values_map_one_to_one) {
   for (const auto& [value, name] : enum_names<llm_outcome>::value) {
     BOOST_TEST((from_name<llm_outcome>(name) == value));

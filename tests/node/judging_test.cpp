@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "node/judge_codec.hpp"
+#include "node/judge_memory.hpp"
 #include "node/judging.hpp"
 #include "tests/support/printing.hpp"
 
@@ -66,7 +67,8 @@ BOOST_AUTO_TEST_CASE(a_side_that_is_gone_ends_as_its_sandbox_saw_it) {
 
 BOOST_AUTO_TEST_CASE(the_problem_is_to_blame_for_its_own_side) {
   const auto gone = judged("reference_gone", outcome::cancelled, outcome::out_of_memory);
-  BOOST_TEST(gone.judgement == judgement::problem_failed);
+  BOOST_TEST(gone.judgement == judgement::too_large);
+  BOOST_TEST(judged("reference_gone", outcome::cancelled, outcome::exited_nonzero).judgement == judgement::problem_failed);
   BOOST_TEST(gone.run.reason.find("reference's end") != std::string::npos);
   BOOST_TEST(judged("reference_gone", outcome::cancelled, outcome::sandbox_failed).run.outcome == outcome::sandbox_failed);
 }
@@ -102,6 +104,49 @@ BOOST_AUTO_TEST_CASE(a_probe_has_no_candidate) {
   const auto reference = ended(outcome::cancelled);
   BOOST_TEST(judge_ends(comparator(text_of_verdict("weak_oracle")), reference, nullptr).judgement == judgement::weak_oracle);
   BOOST_TEST(judge_ends(comparator(text_of_verdict("correct")), reference, nullptr).judgement == judgement::correct);
+}
+
+BOOST_AUTO_TEST_CASE(a_request_carries_the_terms) {
+  judge_question question{"kernel", false, {}};
+  question.terms.trials = 7;
+  question.terms.tolerances = {{"float32", 1e-3, -1, 0}};
+  question.terms.tightened = {"scale"};
+  question.terms.is_weak = true;
+  const auto text = judge_request(question, std::chrono::milliseconds{5}, 100, {});
+  for (const auto* part : {R"("trials":7)", R"("tolerances":{"float32":{"atol":0.001,"norm":0.0}})", R"("tightened":["scale"])",
+                           R"("is_weak":true)", R"("allow_weak":false)", R"("body_limit":200)"}) {
+    BOOST_TEST(text.find(part) != std::string::npos, text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_timing_is_asked_for_as_such_and_told_of_its_host) {
+  judge_question question{"kernel", false, {}};
+  question.is_timing = true;
+  const auto text = judge_request(question, std::chrono::milliseconds{90'000}, 100, {4096, 4.8e12});
+  for (const auto* part : {R"("kind":"time")", R"("timing_budget_ms":30000)", R"("timing_bytes":4096)",
+                           R"("bytes_per_s":4800000000000.0)"}) {
+    BOOST_TEST(text.find(part) != std::string::npos, text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_probe_tells_what_candidates_are_to_be_judged_by) {
+  const auto got = findings_of(R"({"marks":["needs_affine"],"tightened":["scale","tenth"],"question_bytes":12})");
+  BOOST_TEST(got.needs_affine);
+  BOOST_TEST(got.tightened.size() == 2U);
+  BOOST_TEST(got.question_bytes == 12U);
+  BOOST_TEST(findings_of("{").tightened.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_room_for_a_question_is_bounded_by_whatever_is_smallest) {
+  run_limits limits;
+  limits.memory = 8 * GiB;
+  const memory_at_hand roomy{256 * GiB, 0};
+  BOOST_TEST(question_room(limits, roomy) == 7 * GiB / 2);
+  BOOST_TEST(question_room(limits, {24 * GiB, 0}) == 7 * GiB / 2);
+  BOOST_TEST(question_room(limits, {13 * GiB, 0}) == 2 * GiB);
+  BOOST_TEST(question_room(limits, {256 * GiB, 10 * GiB}) == 2 * GiB);
+  limits.memory = 64 * MiB;
+  BOOST_TEST(question_room(limits, roomy) == 16 * MiB);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
