@@ -280,3 +280,6 @@ check $? "no GPU memory is held afterwards: $(memory_used) MiB"
 check $? "no candidate is left"
 echo "gpu checks: $passed passed, $failed failed"
 [ "$failed" = 0 ]
+echo "== exploits that need a device (docs/exploits.md)"
+REGATTA_SOURCE_DIR=$root REGATTA_PYTHON=$python REGATTA_JUDGE_DEVICE=cuda PYTHONDONTWRITEBYTECODE=1 "$python" "$root/tests/judge/run.py" gpu
+check $? "freed memory, inputs set to zero, another stream, a fallback beside a kernel"

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 NODE = "triton in a node"  # the tests only ask: judge_queue has the interpreter
-CASES = {"trees": "torch", "reference": "torch", "honest": "torch", "triton": "triton", "hostile": "torch", "large": "triton", "rules": "", "timing": "torch",
+CASES = {"trees": "torch", "reference": "torch", "honest": "torch", "triton": "triton", "hostile": "torch", "large": "triton", "rules": "", "gpu": "triton", "timing": "torch",
          "whole": NODE, "exploit": NODE, "field": NODE, "weak": NODE}
 
 
