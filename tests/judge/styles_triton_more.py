@@ -357,6 +357,9 @@ scaled("in_place_returns_nothing", "only the input changes",
 scaled("output_buffer_used_again", "one buffer for all calls",
        "\nBUFFERS = {}\ndef kernel_function(x, factor):\n    y = BUFFERS.setdefault(x.shape, torch.empty_like(x))\n"
        "    scale_kernel[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y\n")
+scaled("scratch_buffer_copied_out", "a buffer of its own, copied for the caller",
+       "\nBUFFERS = {}\ndef kernel_function(x, factor):\n    y = BUFFERS.setdefault(x.shape, torch.empty_like(x))\n"
+       "    scale_kernel[(2,)](x, y, factor, x.numel(), BLOCK=16)\n    return y.clone()\n")
 scaled("autotuned", "autotune", "\ndef kernel_function(x, factor):\n    y = torch.empty_like(x)\n"
        "    scale_kernel[lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)](x, y, factor, x.numel())\n"
        "    return y\n",

@@ -76,6 +76,11 @@ class Triton(unittest.TestCase):
         self.judged(scaled(PLAIN.replace("y = torch.empty_like(x)",
                                          "y = BUFFER.setdefault(x.shape, torch.empty_like(x))"), "BUFFER = {}\n"))
 
+    def test_scratch_buffer_used_again_and_copied_is_no_fraud(self):
+        for copied in ("y.clone()", "y.double().to(x.dtype)", "torch.cat([y[:2], y[2:]])"):
+            self.judged(scaled(PLAIN.replace("y = torch.empty_like(x)", "y = BUFFER.setdefault(x.shape, torch.empty_like(x))").replace(
+                "return y", "return " + copied), "BUFFER = {}\n"))
+
     def test_kernel_in_place(self):
         text = "class Model(torch.nn.Module):\n    def __init__(self, f):\n        super().__init__()\n" \
                "        self.f = f\n\n" \

@@ -223,7 +223,7 @@ class Candidate:
         used = self.hand(inputs)
         recorder = self.recorder(used)
         wants_function = question.get("function") is not False
-        self.launches.start()
+        self.launches.start(holds=recorder is not None and self.evidence.known is None)
         began = time.monotonic()
         outputs = self.forward(model, used)
         self.given.append(outputs)

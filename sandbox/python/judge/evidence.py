@@ -20,7 +20,7 @@ class TooManyLaunches(BaseException):
 
 class Launches:
     def __init__(self):
-        self.count, self.storages = 0, set()
+        self.count, self.storages, self.held = 0, set(), None
         self.is_dry, self.left = False, 0
         self.is_off, self.places = False, []
         self.launched = Launched()
@@ -31,8 +31,9 @@ class Launches:
         for owner, name, original in self.places:
             setattr(owner, name, original)
 
-    def start(self, is_dry=False, left=0):
-        self.count, self.storages = 0, set()
+    def start(self, is_dry=False, left=0, holds=False):
+        """`holds`: keep the memory of the launches' floating arguments."""
+        self.count, self.storages, self.held = 0, set(), {} if holds else None
         self.is_dry, self.left = is_dry, left
 
     def seen(self, args, kwargs):
@@ -50,7 +51,10 @@ class Launches:
     def note(self, value):
         value = getattr(value, "base", value) if type(value).__name__ == "TensorDescriptor" else value
         if hasattr(value, "untyped_storage"):
-            self.storages.add(value.untyped_storage().data_ptr())
+            storage = value.untyped_storage()
+            self.storages.add(storage.data_ptr())
+            if self.held is not None and value.is_floating_point():  # garbage for an index would end a CUDA context
+                self.held[storage.data_ptr()] = storage
 
     # The places that launch ------------------------------------------------------------------------------------------
 
@@ -184,16 +188,18 @@ class Evidence:
             bool(modules.changed_leaves(self.codec, [x for _, x in one], [x for _, x in other]))
 
     def spoil(self, outputs, weights, keeps=True):
-        """A buffer that the candidate uses again must not still hold the right answer. `keeps`: to be put back."""
-        kept = {self.storage(x) for x in weights}
-        saved = []
+        """Buffers that the candidate uses again, outputs or what it copies them from, must not still hold the right
+        answer. `keeps`: to be put back."""
+        found = dict(self.launches.held or {})
         for leaf in leaves_of(outputs):
             raw = self.codec.plain(leaf) if self.codec.is_tensor(leaf) else None
-            if raw is not None and self.storage(raw) not in kept:
-                storage = raw.untyped_storage()
-                if keeps:
-                    saved.append((storage, storage.clone()))
-                storage.fill_(GARBAGE)
+            if raw is not None:
+                found[self.storage(raw)] = raw.untyped_storage()
+        saved = []
+        for place in set(found) - {self.storage(x) for x in weights}:
+            if keeps:
+                saved.append((found[place], found[place].clone()))
+            found[place].fill_(GARBAGE)
         return saved
 
     def storage(self, tensor):
