@@ -220,6 +220,14 @@ class Rules(unittest.TestCase):
         self.assertEqual(rules(top=top % "launch(x)", body="return Scale.apply(x)"), [])
         self.assertIn("torch_fallback", rules(top=top % "x.softmax(-1)", body="return Scale.apply(x)"))
 
+    def test_the_harness_is_no_module_of_a_candidate(self):
+        for top in ("import __main__\n__main__.Evidence = None", "import __main__ as m\nm.Answer.frame = print",
+                    "import sys\nHARNESS = sys.modules['__main__']", "import importlib\nM = importlib.import_module('__main__')",
+                    "try:\n    raise ValueError\nexcept ValueError as e:\n    F = e.__traceback__.tb_frame.f_back"):
+            with self.subTest(top):
+                self.assertIn("introspection", rules(top=top))
+        self.assertEqual(rules(top="if __name__ != '__main__':\n    NAME = __name__"), [])
+
     def test_locks_are_no_threads(self):
         self.assertEqual(rules(top="import threading\nLOCK = threading.Lock()",
                                body="with LOCK:\n    return launch(x)"), [])

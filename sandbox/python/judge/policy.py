@@ -147,8 +147,9 @@ class Checker:
     # Everywhere ------------------------------------------------------------------------------------------------------
 
     def look_at_use(self, node, only=()):
-        if isinstance(node, ast.Attribute) and node.attr in FRAME_ATTRIBUTES and not only:
+        if isinstance(node, ast.Attribute) and node.attr in FRAME_ATTRIBUTES:
             self.tell("introspection", node, node.attr)
+        self.look_at_harness(node)
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             self.look_at_import(node)
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
@@ -163,10 +164,20 @@ class Checker:
             if name and matches(name, beginnings) and is_looked_at:
                 self.tell(rule, node, name)
 
+    def look_at_harness(self, node):
+        """Whoever runs the candidate is `__main__`; its own guard compares that with __name__."""
+        if isinstance(node, ast.Compare) and any(
+                isinstance(x, ast.Name) and x.id == "__name__" for x in [node.left] + node.comparators):
+            self.harmless.update(map(id, ast.walk(node)))
+        elif isinstance(node, ast.Constant) and node.value == "__main__" and id(node) not in self.harmless:
+            self.tell("introspection", node, "__main__")
+
     def look_at_import(self, node):
         names = [x.name for x in node.names] if isinstance(node, ast.Import) else [node.module or ""]
         if "problem" in [x.split(".")[0] for x in names]:
             self.tell("uses_problem", node)
+        if "__main__" in [x.split(".")[0] for x in names]:
+            self.tell("introspection", node, "__main__")
 
     def look_at_patch(self, node):
         targets = []
