@@ -22,10 +22,6 @@ std::string short_line(const std::string& text) {
   return cut_to(clean_line(text), reason_columns);
 }
 
-std::string plural(std::uint64_t count, const std::string& word) {
-  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
-}
-
 /// The provider's words, from a configuration that may be anybody's.
 std::string money_of(const race_row& race, nano_units x) {
   return money_text(x, clean_line(race.currency));

@@ -20,10 +20,6 @@ namespace regatta::cli {
 
 namespace {
 
-std::string plural(std::uint64_t count, const std::string& word) {
-  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
-}
-
 std::string size_text(std::uint64_t bytes) {
   constexpr std::array names = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto x = static_cast<double>(bytes);

@@ -185,4 +185,8 @@ std::string fit_to(std::string_view text, std::size_t columns) {
   return out;
 }
 
+std::string plural(std::uint64_t count, const std::string& word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
 }  // namespace regatta::cli

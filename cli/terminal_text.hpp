@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,5 +24,8 @@ std::size_t columns_of(std::string_view text);
 std::string cut_to(std::string_view text, std::size_t columns);
 /// Exactly this many columns, filled with blanks.
 std::string fit_to(std::string_view text, std::size_t columns);
+
+/// "1 worker", "3 workers".
+std::string plural(std::uint64_t count, const std::string& word);
 
 }  // namespace regatta::cli

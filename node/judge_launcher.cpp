@@ -55,14 +55,14 @@ judged_end not_started(outcome how, std::string reason) {
 }  // namespace
 
 struct judge_launcher::core : std::enable_shared_from_this<core> {
-  core(std::shared_ptr<candidate_launcher> tests, sandbox::runner& where, sandbox::interpreter interpreter,
+  core(const std::shared_ptr<candidate_launcher>& tests, sandbox::runner& where, sandbox::interpreter interpreter,
        std::map<std::string, std::string> environment)
-      : self_tests{std::move(tests)},
+      : self_tests{tests},
         runner{where},
         python{std::move(interpreter)},
         host_environment{std::move(environment)} {}
 
-  void self_test(const std::shared_ptr<job>& mine, const run& what, const placement& where, callback done);
+  void self_test(const std::shared_ptr<job>& mine, const run& what, const placement& where, const callback& done);
   void judge(const std::shared_ptr<job>& mine, const run& what, const placement& where, callback done);
   callback then_compile(const std::shared_ptr<job>& mine, const run& what, callback done);
 
@@ -77,7 +77,7 @@ struct judge_launcher::core : std::enable_shared_from_this<core> {
 };
 
 void judge_launcher::core::self_test(const std::shared_ptr<job>& mine, const run& what, const placement& where,
-                                     callback done) {
+                                     const callback& done) {
   const auto tests = self_tests.lock();
   if (!tests) {
     done(not_started(outcome::cancelled, "the node is shutting down"));

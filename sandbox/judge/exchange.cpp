@@ -35,7 +35,7 @@ reference_answer ask_reference(channel& reference, const question& x, millisecon
 }
 
 exchange::exchange(channel& reference, channel& candidate, exchange_rules rules)
-    : reference_(reference), candidate_(candidate), rules_(std::move(rules)) {}
+    : reference_(reference), candidate_(candidate), rules_(rules) {}
 
 void exchange::read_reference_hello(milliseconds patience, bool is_warm) {
   reference_.arm(patience);

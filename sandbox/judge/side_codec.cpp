@@ -188,6 +188,7 @@ std::uint64_t candidate_answer::body_bytes() const {
 bool is_same_weights(const std::vector<parameter_digest>& a, const std::vector<parameter_digest>& b) {
   const auto keys = [](const std::vector<parameter_digest>& all) {
     std::vector<std::string> out;
+    out.reserve(all.size());
     for (const auto& x : all) {
       out.push_back(x.dtype + shape_text(x.shape) + x.sha256);
     }

@@ -43,6 +43,11 @@ void check_contains(const nlohmann::json& now, const nlohmann::json& old, const 
     }
     return;
   }
+  // A newer msgpack-cxx writes 2.0 as 2.
+  if (old.is_number() && now.is_number()) {
+    BOOST_TEST(now == old, where);
+    return;
+  }
   if (!old.is_object()) {
     BOOST_TEST(now.dump() == old.dump(), where);
     return;
