@@ -73,6 +73,12 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_with_file_line_key_got_and_allowed) {
       {"[output]\njson = 1\n", "output.json: got 1, allowed: true, false"},
       {"race = 3\n", "/etc/r.toml:1: race: got 3, allowed: a table [race]"},
       {"rase = 3\n", "unknown key: got rase"},
+      {"[judge.tolerances.float32]\natol = 2\n", "/etc/r.toml:2: judge.tolerances.float32.atol: got 2, allowed: "},
+      {"[judge.tolerances.float32]\natol = \"x\"\n", "judge.tolerances.float32.atol: got \"x\", allowed: "},
+      {"[judge.tolerances.float31]\natol = 0.1\n", "judge.tolerances.float31.atol: got 0.1, allowed: DTYPE.KEY=X with DTYPE one of float64, "},
+      {"[judge.tolerances]\nfloat32 = 0.1\n", "judge.tolerances.float32: got 0.1, allowed: a table of atol, rtol, norm"},
+      {"[judge]\ntrials = 1\n", "judge.trials: got 1, allowed: a whole number from 2 to 64"},
+      {"[judge]\narchitectures = [\"sm_1\"]\n", "judge.architectures: got \"sm_1\", allowed: sm_75, "},
       {"[race\n", "/etc/r.toml:1: not TOML: "},
       {"[[[", "/etc/r.toml:1: not TOML: "},
       {"[\n", "/etc/r.toml:1: not TOML: "},
@@ -95,6 +101,15 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_said_with_file_line_key_got_and_allowed) {
     BOOST_TEST(text.find("sk-1") == std::string::npos);
     BOOST_TEST(text.find('\n') == std::string::npos);
   }
+}
+
+BOOST_AUTO_TEST_CASE(tolerances_are_a_table_for_each_type) {
+  const auto file = parse_config("[judge.tolerances.float32]\natol = 1e-3\nnorm = 0\n[judge.tolerances.bfloat16]\nrtol = 1\n", "/etc/r.toml");
+  BOOST_REQUIRE(file);
+  const auto texts = file->values.at("tolerance").texts;
+  BOOST_TEST(texts == (std::vector<std::string>{"bfloat16.rtol=1", "float32.atol=0.001", "float32.norm=0"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(to_tolerance("float32.atol=0.001").value == 0.001);
 }
 
 // In toml++ 3.3 the answer to "is this white space?" was undefined for most letters; the sanitizers see it.

@@ -92,6 +92,35 @@ BOOST_AUTO_TEST_CASE(a_candidate_that_the_rule_does_not_accept_wins_nothing) {
   BOOST_TEST(rules.is_running());
 }
 
+BOOST_AUTO_TEST_CASE(right_by_a_weak_oracle_ends_the_race_without_a_winner) {
+  auto weak = config();
+  weak.spec.accept = accept_rule::verified;
+  auto right = passed(w1);
+  right.result.judgement = judgement::weak_oracle;
+  // Only where the look at the problem found it so: a node's word alone does not end a race.
+  rules = race_rules{weak};
+  rules.begin(t0);
+  rules.on_winner(right, t0);
+  BOOST_TEST(rules.is_running());
+  weak.spec.judging.is_weak = true;
+  rules = race_rules{weak};
+  rules.begin(t0);
+  rules.on_winner(right, t0);
+  BOOST_TEST(!rules.is_running());
+  rules.on_winner(passed(w2), t0);
+  for (const auto* node : {"n1", "n2"}) {
+    rules.on_cancelled(node_id{node}, {}, t0);
+    rules.on_node_quiet({race, node_id{node}}, t0);
+  }
+  rules.on_withdrawn({}, 0, t0);
+  BOOST_TEST(facts<winner_decided>().empty());
+  const auto end = facts<race_ended>().at(0);
+  BOOST_TEST(end.end == race_end::weak_oracle);
+  BOOST_TEST(end.winner.empty());
+  BOOST_TEST(end.unproven == w1);
+  BOOST_TEST(end.unproven_round == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(the_second_pass_is_a_runner_up_once) {
   rules.on_winner(passed(w1), t0);
   rules.on_winner(passed(w2), t0);

@@ -184,6 +184,14 @@ class Large(unittest.TestCase):
         for old, new in (("return [drawn(7)", "return [drawn(Model(7).weight.numel())"), ("* SCALE", "* float(Model is not None)")):
             self.assertEqual(self.opened(PROBLEM.replace(old, new))[1]["recipe"], "")
 
+    def test_launches_are_told_in_words_for_a_compiler(self):
+        reference, hello = self.opened(PROBLEM)
+        candidate, _ = self.candidate(CANDIDATE)
+        got = self.asked(candidate, hello, self.reference_answer(reference, 1), 1)
+        self.assertEqual(got["launched"], [{"kernel": "kernel", "options": {}, "args": {
+            "x_ptr": {"type": "*fp32"}, "w_ptr": {"type": "*fp32"}, "b_ptr": {"type": "*fp32"}, "y_ptr": {"type": "*fp32"}, "n": {"type": "i32"},
+            "count": {"type": "i32"}, "columns": {"type": "i32"}, "BLOCK": {"value": 64}}}])
+
     def test_tolerances_of_the_problem(self):
         wanted = {"float32": {"atol": 1e-3, "norm": 0.01}}
         self.assertEqual(self.opened(PROBLEM + "\nREGATTA_TOLERANCES = %r\n" % wanted)[1]["tolerances"], wanted)

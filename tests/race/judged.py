@@ -299,8 +299,8 @@ def large():
         "def get_inputs():\n    return [torch.rand(ROWS, 1 << 14)]\n\n\ndef get_init_inputs():\n    return []\n"
     with tempfile.TemporaryDirectory() as folder:
         def verdict_of(result):
-            code = (text % (5000, result)).split("\n\n\ndef get_inputs")[0] + "\n"
-            return verified(folder, code, text % (5000, "torch.sigmoid(x)"), "--stage", "extract", "--trials", "2")
+            code = (text % (4200, result)).split("\n\n\ndef get_inputs")[0] + "\n"
+            return verified(folder, code, text % (4200, "torch.sigmoid(x)"), "--stage", "extract", "--trials", "2")
 
         exit_code, verdict, words = verdict_of("1 / (1 + torch.exp(-x))")
         check(exit_code == 0 and "inputs_drawn" in verdict.get("marks", []), f"right: exit {exit_code}, {verdict} {words[-300:]}")

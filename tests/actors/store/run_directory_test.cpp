@@ -201,6 +201,30 @@ BOOST_AUTO_TEST_CASE(a_race_without_winner_has_a_summary_and_no_archive) {
   BOOST_TEST(it.run.artifact_path().empty());
 }
 
+BOOST_AUTO_TEST_CASE(an_unproven_candidate_is_kept_and_did_not_win) {
+  scripted_race race{"run_9"};
+  race.spec.accept = accept_rule::verified;
+  race.start();
+  auto right = scripted_race::result(true);
+  right.claim = claim::none;
+  right.judgement = judgement::weak_oracle;
+  race.ask(1, 1, "```python\nx = 0\n```\n").find(1, 1, "x = 0\n").evaluate(1, 1, "x = 0\n", right);
+  race.finish(1, worker_end::problem_failed, "weak_oracle");
+  race_ended end;
+  end.end = race_end::weak_oracle;
+  end.unproven = make_worker_id(1);
+  end.unproven_round = 1;
+  race.add(end);
+  const projected it{race};
+  BOOST_TEST(it.text("orchestrator/unproven/code.py") == "x = 0\n");
+  BOOST_TEST(it.text("orchestrator/unproven/worker_id.txt") == "worker_01");
+  const auto summary = it.parsed("orchestrator/summary.json");
+  BOOST_TEST(summary["unproven"]["round"] == 1);
+  BOOST_TEST(summary["winner_worker_id"].is_null());
+  BOOST_TEST(summary["end"] == "weak_oracle");
+  BOOST_TEST(!it.has("result.tar.gz"));
+}
+
 BOOST_AUTO_TEST_CASE(a_cancelled_race_says_so_and_keeps_what_was_streamed) {
   const projected it{cancelled_race("run_3")};
   BOOST_TEST(it.parsed("orchestrator/summary.json")["reason"] == "canceled");

@@ -51,6 +51,8 @@ BOOST_AUTO_TEST_CASE(a_commit_is_answered_when_database_and_files_have_everythin
 
 BOOST_AUTO_TEST_CASE(a_race_can_be_told_again_from_its_rows) {
   auto result = scripted_race::result(true);
+  result.judge_record = R"({"judge_version":2,"marks":["weights_transplanted"],"kernel_evidence":"seen","problem_sha256":"ab",
+    "tolerances":{"float32":{"atol":0.5}},"trials":[{"init_seed":7,"norm":0.25,"worst_rel":null},{"norm":0.5}],"compiled":[]})";
   result.kept = {{"out.csv", std::string{"\0\xFF", 2}, ""}, {"missing", "", "absent"}};
   {
     running_store store{state};
@@ -82,6 +84,14 @@ BOOST_AUTO_TEST_CASE(a_race_can_be_told_again_from_its_rows) {
   BOOST_TEST(record.evaluations[2].outcome == "exited");
   BOOST_TEST(record.evaluations[2].claim == "run_tests");
   BOOST_TEST(record.evaluations[2].sandbox_level == "L4");
+  BOOST_TEST(record.evaluations[0].judge_version == 0U);
+  BOOST_TEST(record.evaluations[2].judge_version == 2U);
+  BOOST_TEST(record.evaluations[2].marks == R"(["weights_transplanted"])");
+  BOOST_TEST(record.evaluations[2].kernel_evidence == "seen");
+  BOOST_TEST(record.evaluations[2].tolerances == R"({"float32":{"atol":0.5}})");
+  BOOST_TEST(record.evaluations[2].trial_count == 2U);
+  BOOST_TEST(record.evaluations[2].norm == 0.5);
+  BOOST_TEST(record.evaluations[2].worst_rel == 0);
   BOOST_REQUIRE(record.llm_calls.size() == 3U);
   BOOST_TEST(record.llm_calls[0].outcome == "replied");
   BOOST_TEST(*record.llm_calls[0].usage.output_tokens == 20U);
