@@ -26,7 +26,8 @@ bool is_true(const json& x, const char* key) {
 }
 
 json load_head(const load_question& x) {
-  json out{{"op", "time_load"}, {"id", x.id}, {"init_seed", x.init_seed}, {"style", "plain"}, {"model", name_of(x.model)}};
+  json out{{"op", "time_load"}, {"id", x.id}, {"init_seed", x.init_seed}, {"style", "plain"}, {"model", name_of(x.model)},
+           {"calls", x.calls}};
   if (x.recipe != nullptr) {
     out["recipe"] = *x.recipe;
   }
@@ -146,6 +147,7 @@ json write_timing(const timing_report& x) {
            {"rejected_pairs", x.rejected_pairs},
            {"checked_calls", x.checked_calls},
            {"calls", {facts.plan.few, facts.plan.many}},
+           {"input_sets", facts.plan.sets},
            {"bytes_moved", facts.size.moved()},
            {"bytes_per_s", facts.memory.bytes_per_s},
            {"bytes_per_s_source", facts.memory.source},

@@ -23,6 +23,7 @@ struct load_question {
   std::uint64_t id = 0;
   std::uint64_t init_seed = 0;
   timed_model model = timed_model::fresh;
+  unsigned calls = 2;                      ///< Of the largest batch.
   std::vector<std::uint64_t> input_seeds;  ///< Of the reference alone.
   const std::string* recipe = nullptr;     ///< Both draw: they are too large to be sent.
 };

@@ -9,7 +9,9 @@ namespace regatta::judge {
 namespace {
 
 /// Enough for calls of 10 µs to be seen beside a channel's jitter; their outputs are all kept.
-constexpr unsigned most_sets = 256;
+constexpr unsigned most_calls = 256;
+/// Drawn ones. Each stands for several calls, with other numbers each time.
+constexpr unsigned most_sets = 16;
 /// A head names every leaf of every set, 100 bytes each.
 constexpr std::size_t most_leaves = 8192;
 /// Quartiles of the speedup further apart than this part of its median: other numbers may come next time. Judgement.
@@ -55,7 +57,7 @@ void reject(timing_report& out, std::string reason) {
 void check_floor(timing_report& out) {
   const auto& memory = out.facts.memory;
   // What fits into the device's cache never has to come from memory. A measured speed is that of the caches, too.
-  const bool is_cached = out.facts.size.moved() * out.facts.plan.sets < 2 * memory.cache_bytes;
+  const bool is_cached = out.facts.size.moved() * out.facts.plan.many < 2 * memory.cache_bytes;
   if (is_cached) {
     out.flag("fits_in_cache");
   }
@@ -96,22 +98,29 @@ void set_flags(timing_report& out) {
 
 }  // namespace
 
-unsigned input_sets(const call_size& size, const timing_room& room) {
-  const auto each = std::max<std::uint64_t>(2 * size.input_bytes + size.output_bytes, 1);
-  const auto leaves = most_leaves / std::max<std::size_t>(size.leaves, 1);
-  if (room.most / each < 2 || leaves < 2) {
-    return 0;
-  }
-  const auto fit = std::min<std::uint64_t>({room.usual / each, leaves, most_sets});
-  return std::max(2U, static_cast<unsigned>(fit));
+bool has_room(const call_size& size, const timing_room& room) {
+  return 2 * (2 * size.input_bytes + size.output_bytes) <= room.most && 2 * size.leaves <= most_leaves;
 }
 
-batch_plan plan_batches(unsigned sets, double call_ms, double batch_ms) {
+batch_plan plan_batches(const call_size& size, const timing_room& room, double call_ms, double batch_ms) {
+  const auto within = [](std::uint64_t bytes, std::uint64_t each) {
+    const auto fit = bytes / std::max<std::uint64_t>(each, 1);
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(fit, 2, most_calls));
+  };
+  const auto named = static_cast<unsigned>(std::clamp<std::uint64_t>(most_leaves / std::max<std::size_t>(size.leaves, 1), 2, most_calls));
+  const double wanted = is_time(call_ms) ? std::ceil(batch_ms / call_ms) : most_calls;
+  const auto calls = static_cast<unsigned>(std::clamp(wanted, 2.0, static_cast<double>(most_calls)));
   batch_plan out;
-  const double wanted = is_time(call_ms) ? std::ceil(batch_ms / call_ms) : most_sets;
-  out.many = static_cast<unsigned>(std::clamp(wanted, 2.0, static_cast<double>(std::max(sets, 2U))));
+  if (size.is_alterable) {
+    out.sets = std::min({within(room.drawn, size.input_bytes), named, most_sets});
+    const auto taken = std::min(room.usual, out.sets * size.input_bytes);
+    out.many = std::min(calls, within(room.usual - taken, size.moved()));
+    out.sets = std::min(out.sets, out.many);
+  } else {
+    out.many = std::min({calls, within(room.usual, size.moved() + size.input_bytes), named});
+    out.sets = out.many;
+  }
   out.few = std::max(1U, out.many / 4);
-  out.sets = out.many;
   return out;
 }
 

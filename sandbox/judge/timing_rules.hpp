@@ -17,26 +17,29 @@ namespace regatta::judge {
 /// Of one call.
 struct call_size {
   std::uint64_t input_bytes = 0, output_bytes = 0;
-  std::size_t leaves = 1;  ///< Of the inputs.
+  std::size_t leaves = 1;     ///< Of the inputs.
+  bool is_alterable = true;   ///< Some input has floating numbers, so that a set can be made another one at every "go".
   std::uint64_t moved() const { return input_bytes + output_bytes; }
 };
 
-/// Each call of a batch has inputs of its own. Within a pair there are two sizes of batches: what one takes longer than the
+/// Each call of a batch has inputs of its own, made of some drawn set by altering it, or, where nothing can be altered, a set
+/// of its own. Within a pair there are two sizes of batches: what one takes longer than the
 /// other is calls alone, as whatever else there is (channel, other inputs, wake-ups) is in both.
 struct batch_plan {
-  unsigned sets = 2;
+  unsigned sets = 2;  ///< Drawn at once.
   unsigned few = 1, many = 2;
 };
 
-/// How much a side may hold: each set twice (as drawn, and as it is altered for a batch) and an output for each.
+/// How much a side may hold: drawn sets, and inputs and outputs of each call of a batch.
 struct timing_room {
-  std::uint64_t usual = std::uint64_t{512} << 20;  ///< More sets than fit in here gain nothing. Judgement.
-  std::uint64_t most = std::uint64_t{4} << 30;     ///< Two sets may take this.
+  std::uint64_t usual = std::uint64_t{512} << 20;  ///< Larger batches gain little. Judgement.
+  std::uint64_t most = std::uint64_t{4} << 30;     ///< The smallest batches may take this.
+  std::uint64_t drawn = std::uint64_t{64} << 20;   ///< More than two sets only within this: a CPU draws them. Judgement.
 };
-/// How many sets of inputs are loaded at once; 0: not even two have room.
-unsigned input_sets(const call_size& size, const timing_room& room);
-/// So that the larger batch takes `batch_ms` if the sets suffice for that.
-batch_plan plan_batches(unsigned sets, double call_ms, double batch_ms = 40);
+/// For batches of two calls.
+bool has_room(const call_size& size, const timing_room& room);
+/// So that the larger batch takes `batch_ms` if there is room for that.
+batch_plan plan_batches(const call_size& size, const timing_room& room, double call_ms, double batch_ms = 40);
 
 /// What one side took for two batches.
 struct side_times {

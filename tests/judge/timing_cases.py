@@ -65,11 +65,11 @@ class Pair:
         for folder in self.folders:
             folder.made.cleanup()
 
-    def load(self, keep_model=False, first_seed=100, calls=CALLS):
+    def load(self, keep_model=False, first_seed=100, sets=CALLS):
         self.number += 1
         head = {"op": "time_load", "id": self.number, "init_seed": 5, "style": "plain",
-                "model": "kept" if keep_model else "fresh"}
-        truth = self.ref.ask({**head, "input_seeds": [first_seed + i for i in range(calls)]})
+                "model": "kept" if keep_model else "fresh", "calls": CALLS}
+        truth = self.ref.ask({**head, "input_seeds": [first_seed + i for i in range(sets)]})
         self.case.assertEqual(truth["op"], "loaded", truth)
         return truth, self.cand.ask({**head, "inputs": truth["inputs"]}, truth["inputs"])
 

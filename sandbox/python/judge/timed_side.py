@@ -37,7 +37,7 @@ class TimedSide:
     def load(self, question, channel):
         self.timer.outputs, self.timer.sets, self.timer.places = [], [], []
         sets, call, said, tensors = self.open_sets(question, channel)
-        self.timer.load(sets, call)
+        self.timer.load(sets, question["calls"], call)
         return self.framed({"op": "loaded", "id": question["id"], **said}, tensors)
 
     def framed(self, head, tensors):

@@ -56,11 +56,13 @@ class Timer:
 
     # Inputs ----------------------------------------------------------------------------------------------------------
 
-    def load(self, sets, call=None):
-        """New inputs, which nobody else holds; a new `call`, too, is warmed up."""
+    def load(self, sets, calls, call=None):
+        """New inputs, which nobody else holds, for batches of up to `calls`; a new `call`, too, is warmed up."""
         self.outputs, self.sets, self.places = [], [], []
+        if not sets:
+            return
         self.sets = [modules.moved(self.codec, x, self.device) for x in sets]
-        self.places = [[self.codec.twin(x) for x in self.tensors_in(y)] for y in self.sets]
+        self.places = [[self.codec.twin(x) for x in self.tensors_in(self.sets[i % len(sets)])] for i in range(calls)]
         if call is not None:
             self.call = call
             self.cache_bytes = self.cache_of_device()
@@ -87,7 +89,7 @@ class Timer:
         """Other inputs than anybody has seen, at the same addresses; all of them whatever the number of calls, so that this
         takes the same time in every batch: in another order, each times a number of its own."""
         draw = _Random(int(nonce))
-        order = list(range(len(self.sets)))
+        order = [i % len(self.sets) for i in range(len(self.places))]
         draw.shuffle(order)
         return [self.times(self.sets[x], place, LEAST_FACTOR + (MOST_FACTOR - LEAST_FACTOR) * draw.random())
                 for x, place in zip(order, self.places)]

@@ -323,7 +323,7 @@ BOOST_AUTO_TEST_CASE(a_store_of_version_1_is_brought_up_to_date_with_all_its_cal
         "NULL)"));
   }
   ledger_process us{state};
-  BOOST_TEST(number("PRAGMA user_version") == 3);
+  BOOST_TEST(number("PRAGMA user_version") == store_schema_version);
   BOOST_TEST(number("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'") == 0);
   BOOST_TEST(number("SELECT count(*) FROM pragma_foreign_key_check") == 0);
   BOOST_TEST(one("SELECT calls || ' ' || replied || ' ' || in_flight || ' ' || input_tokens FROM token_use") == "2 1 1 100");

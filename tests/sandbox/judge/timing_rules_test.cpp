@@ -170,24 +170,42 @@ BOOST_AUTO_TEST_CASE(spreads_are_quartiles_and_deviations_from_the_median) {
   BOOST_TEST(spread_of({7}).mad == 0);
 }
 
-BOOST_AUTO_TEST_CASE(batches_are_as_long_as_the_sets_of_inputs_allow) {
-  BOOST_TEST(plan_batches(256, 1).many == 40U);
-  BOOST_TEST(plan_batches(256, 1).few == 10U);
-  BOOST_TEST(plan_batches(16, 1).many == 16U);
-  BOOST_TEST(plan_batches(256, 500).many == 2U);
-  BOOST_TEST(plan_batches(256, 500).few == 1U);
+BOOST_AUTO_TEST_CASE(batches_are_as_long_as_the_room_allows) {
+  const timing_room wide;
+  BOOST_TEST(plan_batches({}, wide, 1).many == 40U);
+  BOOST_TEST(plan_batches({}, wide, 1).few == 10U);
+  BOOST_TEST(plan_batches({}, wide, 500).many == 2U);
+  BOOST_TEST(plan_batches({}, wide, 500).few == 1U);
   for (const double unknown : {0.0, -3.0, no_number, 1e-9}) {
-    BOOST_TEST(plan_batches(256, unknown).many == 256U);
+    BOOST_TEST(plan_batches({}, wide, unknown).many == 256U);
   }
+  // Two drawn sets (80), inputs and output of each call (60).
+  const timing_room narrow{1000, 4000, 100};
+  const auto few = plan_batches({40, 20, 1}, narrow, 0.1);
+  BOOST_TEST(few.sets == 2U);
+  BOOST_TEST(few.many == 15U);
+  BOOST_TEST(plan_batches({400, 200, 1}, narrow, 0.1).many == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(sets_of_inputs_are_held_twice_with_an_output_each) {
-  const timing_room room{1000, 4000};
-  BOOST_TEST(input_sets({40, 20, 1}, room) == 10U);
-  BOOST_TEST(input_sets({600, 300, 1}, room) == 2U);
-  BOOST_TEST(input_sets({900, 300, 1}, room) == 0U);
-  BOOST_TEST(input_sets({0, 0, 1}, room) == 256U);
-  BOOST_TEST(input_sets({1, 0, 4096}, room) == 2U);
+BOOST_AUTO_TEST_CASE(few_sets_are_drawn_and_what_cannot_be_altered_is_drawn_for_every_call) {
+  const timing_room room{10'000, 40'000, 400};
+  const auto altered = plan_batches({40, 20, 1}, room, 0.1);
+  BOOST_TEST(altered.sets == 10U);
+  BOOST_TEST(altered.many == 160U);
+  BOOST_TEST(plan_batches({1, 1, 1}, room, 0.1).sets == 16U);
+  BOOST_TEST(plan_batches({1, 1, 1}, room, 20).sets == 2U);
+  const auto fixed = plan_batches({40, 20, 1, false}, room, 0.1);
+  BOOST_TEST(fixed.sets == 100U);
+  BOOST_TEST(fixed.many == 100U);
+}
+
+BOOST_AUTO_TEST_CASE(two_calls_must_have_room_and_heads_too) {
+  const timing_room room{1000, 4000, 100};
+  BOOST_TEST(has_room({600, 300, 1}, room));
+  BOOST_TEST(!has_room({900, 300, 1}, room));
+  BOOST_TEST(has_room({1, 0, 4096}, room));
+  BOOST_TEST(!has_room({1, 0, 4097}, room));
+  BOOST_TEST(plan_batches({1, 0, 4096, false}, room, 0.1).sets == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(times_by_events_are_kernelbenchs_figures_or_none) {
