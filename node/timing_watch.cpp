@@ -83,8 +83,8 @@ std::optional<double> other_cpu_share(const std::optional<cpu_ticks>& before, co
     return std::nullopt;
   }
   const double ticks_per_s = static_cast<double>(std::max(::sysconf(_SC_CLK_TCK), 1L));
-  const double all = static_cast<double>(after->all - before->all);
-  const double busy = static_cast<double>(after->busy - std::min(before->busy, after->busy));
+  const auto all = static_cast<double>(after->all - before->all);
+  const auto busy = static_cast<double>(after->busy - std::min(before->busy, after->busy));
   const double ours = std::chrono::duration<double>(own).count() * ticks_per_s;
   return std::max(busy - ours, 0.0) / all;
 }

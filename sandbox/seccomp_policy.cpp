@@ -174,10 +174,10 @@ void add_same_uid_rules(rule_adder& rules) {
     rules.deny(name, EPERM);
   }
   // Signals by way of descriptors; FIOSETOWN, SIOCSPGRP.
-  for (const std::uint64_t command : {F_SETOWN, F_SETOWN_EX}) {
+  for (const std::uint64_t command : {std::uint64_t{F_SETOWN}, std::uint64_t{F_SETOWN_EX}}) {
     rules.deny_if("fcntl", EPERM, masked(1, low_word, command));
   }
-  for (const std::uint64_t request : {0x8901, 0x8902}) {
+  for (const std::uint64_t request : {0x8901U, 0x8902U}) {
     rules.deny_if("ioctl", EPERM, masked(1, low_word, request));
   }
   // All processes of the user at once.

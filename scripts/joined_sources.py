@@ -24,7 +24,7 @@ def part(source):
         return "alone"
     target, number = joined.groups()
     if number != "0":
-        return "next"
+        return "next-cli" if target in PARTS["cli"] else "next"
     return next((name for name, targets in PARTS.items() if target in targets), OTHERS)
 
 

@@ -54,7 +54,7 @@ void check_marks(std::string_view text) {
   }
 }
 
-std::string integer_text_of(std::string text) {
+std::string integer_text_of(const std::string& text) {
   const bool is_negative = text.starts_with('-');
   const auto digits = text.substr(is_negative ? 1 : 0);
   const bool is_good = !digits.empty() && digits.size() <= most_digits &&

@@ -206,6 +206,15 @@ def report(error, trace):
     return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
 
 
+def end_resource_tracker():
+    """What its `__del__` does in newer Pythons: the process of multiprocessing that cleans up does not stay behind."""
+    tracker = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_resource_tracker", None)
+    try:
+        getattr(tracker, "__del__", lambda: None)()
+    except BaseException as error:
+        report(error, error.__traceback__)
+
+
 def leave(status):
     """The interpreter's own end tears every module down, which touches, and so copies, all that is shared."""
     try:
@@ -213,6 +222,7 @@ def leave(status):
     except BaseException as error:
         report(error, error.__traceback__)
     atexit._run_exitfuncs()
+    end_resource_tracker()
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None and not stream.closed:
@@ -220,7 +230,8 @@ def leave(status):
         except BaseException as error:
             if stream is sys.stdout:
                 status = FLUSH_FAILED
-                sys.stderr.write("Exception ignored in: %r\n%s: %s\n" % (stream, type(error).__name__, error))
+                where = "on flushing sys.stdout:" if sys.version_info >= (3, 13) else "in: %r" % (stream,)
+                sys.stderr.write("Exception ignored %s\n%s: %s\n" % (where, type(error).__name__, error))
     if status == -signal.SIGINT:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
