@@ -7,6 +7,7 @@
 #include "sandbox/wire.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -234,15 +235,15 @@ std::string active_run::put_files(const std::vector<input_file>& files) const {
   for (const auto& file : files) {
     const unique_fd made{
         ::openat(job_.get(), file.name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444)};
-    for (std::size_t done = 0; made && done < file.content.size();) {
+    if (!made || ::fchmod(made.get(), 0444) != 0) {  // our umask is not the run's
+      return "create " + file.name + ": " + std::strerror(errno);
+    }
+    for (std::size_t done = 0; done < file.content.size();) {
       const auto size = ::write(made.get(), file.content.data() + done, file.content.size() - done);
       if (size <= 0) {
         return "write " + file.name + ": " + std::strerror(errno);
       }
       done += static_cast<std::size_t>(size);
-    }
-    if (!made) {
-      return "create " + file.name + ": " + std::strerror(errno);
     }
   }
   return {};

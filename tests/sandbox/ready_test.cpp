@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -83,10 +84,12 @@ print("PASS")
 )");
   spec.argv.emplace_back("--word");
   spec.files.push_back({"problem.py", "x = 42\n"});
+  const auto mask = ::umask(0077);  // as a program's own may be
   auto cold = spec;
   cold.preload.reset();
   const auto expected = end_of(start(*sandbox, cold));
   const auto result = served(*sandbox, spec);
+  ::umask(mask);
   BOOST_TEST((result.claim == claim::run_tests), result.reason << result.stderr_kept);
   BOOST_TEST(result.is_warm);
   BOOST_TEST(result.stdout_kept == expected.stdout_kept);
