@@ -54,7 +54,13 @@ judged_end end_without_answer(const judge_verdict& verdict, const sandbox::run_r
     out.run.reason = "the problem itself ended without an answer: " + with_last_line(reference);
     return out;
   }
-  if (verdict.end == judge_end::timed_out || base.outcome == outcome::cancelled) {
+  if (verdict.end == judge_end::candidate_gone && base.outcome == outcome::cancelled) {
+    // Its channel was closed before its process was gone, and we ended it before its end could be seen.
+    out.run.outcome = outcome::exited;
+    out.judgement = judgement::raised;
+    out.run.reason = "it ended, or closed its channel, before it had answered the judge";
+    out.feedback = out.run.reason + ". Do not exit, exec, or close descriptors; mind the memory limit.";
+  } else if (verdict.end == judge_end::timed_out || base.outcome == outcome::cancelled) {
     // We ended it, as it had not answered.
     out.run.outcome = outcome::timed_out;
     out.run.reason = verdict.reason;

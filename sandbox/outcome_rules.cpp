@@ -94,7 +94,8 @@ end_verdict judge_end(const end_facts& facts, const run_limits& limits) {
     return killed_by_us(kill_reason::wall_limit, limits);
   }
   // Main's own end counts even if our order came a moment later; a death by SIGKILL after it is ours.
-  const bool is_ours = facts.wait_status && facts.killed && WIFSIGNALED(*facts.wait_status);
+  const bool is_ours = facts.wait_status && facts.killed && WIFSIGNALED(*facts.wait_status) &&
+                       WTERMSIG(*facts.wait_status) == SIGKILL;
   if (facts.wait_status && !is_ours) {
     return ended_by_itself(*facts.wait_status, facts, limits);
   }

@@ -60,6 +60,9 @@ BOOST_AUTO_TEST_CASE(a_side_that_is_gone_ends_as_its_sandbox_saw_it) {
   const auto left = judged("candidate_gone", outcome::exited);
   BOOST_TEST(left.judgement == judgement::raised);
   BOOST_TEST(!is_accepted({left.run.outcome, left.run.claim, left.judgement}, accept_rule::verified));
+  const auto closed = judged("candidate_gone", outcome::cancelled);
+  BOOST_TEST(closed.judgement == judgement::raised);
+  BOOST_TEST(closed.run.outcome == outcome::exited);
   const auto silent = judged("timed_out", outcome::cancelled);
   BOOST_TEST(silent.run.outcome == outcome::timed_out);
   BOOST_TEST(silent.run.reason == "why");

@@ -68,6 +68,8 @@ BOOST_AUTO_TEST_CASE(a_death_after_our_order_is_ours) {
   BOOST_TEST((judge_end(facts, {}).outcome == outcome::timed_out));
   facts.killed = kill_reason::cancelled;
   BOOST_TEST((judge_end(facts, {}).outcome == outcome::cancelled));
+  facts.wait_status = SIGSEGV;  // we send SIGKILL only
+  BOOST_TEST((judge_end(facts, {}).outcome == outcome::killed_by_signal));
 }
 
 BOOST_AUTO_TEST_CASE(an_exit_that_came_before_our_order_counts) {
