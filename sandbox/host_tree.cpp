@@ -66,7 +66,7 @@ void host_tree::hand_over() const {
 }
 
 std::optional<init_record::kind> host_tree::look(std::int64_t now) {
-  const auto use = use_of_descendants();
+  const auto use = use_of_descendants(limits_.memory);
   peak_ = std::max(peak_, use.memory);
   if (limits_.memory > 0 && use.memory > limits_.memory) {
     return init_record::kind::memory_exceeded;
@@ -85,7 +85,7 @@ std::optional<init_record::kind> host_tree::look(std::int64_t now) {
 }
 
 std::uint32_t host_tree::count() const {
-  return walls_.host_view ? use_of_descendants().processes : 0;
+  return walls_.host_view ? use_of_descendants(limits_.memory).processes : 0;
 }
 
 void host_tree::end() const {

@@ -204,7 +204,7 @@ private:
       }
       return;
     }
-    const auto sum = tree_memory();
+    const auto sum = tree_memory(plan_.limits.memory);
     peak_ = std::max(peak_, sum);
     if (plan_.limits.memory > 0 && sum > plan_.limits.memory) {
       finish(init_record::kind::memory_exceeded, 0);

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,29 +44,54 @@ void for_each_other_process(Visit visit) {
   });
 }
 
-struct process_memory {
-  bool is_alive = false;
-  std::uint64_t own_pages = 0;  ///< Resident without shared ones.
-};
-
-process_memory memory_of(const std::string& pid) {
-  std::istringstream line{linux_api::read_file("/proc/" + pid + "/statm")};
-  std::uint64_t size = 0, resident = 0, shared = 0;
-  line >> size >> resident >> shared;
-  return {size > 0, resident > shared ? resident - shared : 0};
-}
-
 std::uint64_t page_size() {
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return page;
 }
 
+/// Of memory that can be shared and is no file's: anonymous shared mappings, memory files.
+std::uint64_t shared_memory_of(const std::string& pid) {
+  std::istringstream lines{linux_api::read_file("/proc/" + pid + "/status")};
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view key = "RssShmem:";
+    if (line.starts_with(key)) {
+      constexpr std::uint64_t unit = 1024;
+      return std::strtoull(line.c_str() + key.size(), nullptr, 10) * unit;
+    }
+  }
+  return 0;
+}
+
+class memory_sum {
+public:
+  explicit memory_sum(std::uint64_t limit) : worth_a_look_(limit == 0 ? ~std::uint64_t{0} : limit / 8) {}
+
+  /// False if the process is none any more, or waits to be reaped.
+  bool add(const std::string& pid) {
+    std::istringstream line{linux_api::read_file("/proc/" + pid + "/statm")};
+    std::uint64_t size = 0, resident = 0, shared = 0;
+    line >> size >> resident >> shared;
+    own_ += resident > shared ? (resident - shared) * page_size() : 0;
+    // Pages of files count as shared, too, and need no second read as long as they are few.
+    if (shared * page_size() > worth_a_look_) {
+      largest_shared_ = std::max(largest_shared_, shared_memory_of(pid));
+    }
+    return size > 0;
+  }
+  std::uint64_t bytes() const { return own_ + largest_shared_; }
+
+private:
+  const std::uint64_t worth_a_look_;
+  std::uint64_t own_ = 0;
+  std::uint64_t largest_shared_ = 0;
+};
+
 }  // namespace
 
-std::uint64_t tree_memory() {
-  std::uint64_t pages = 0;
-  for_each_other_process([&](const std::string& pid) { pages += memory_of(pid).own_pages; });
-  return pages * page_size();
+std::uint64_t tree_memory(std::uint64_t limit) {
+  memory_sum sum{limit};
+  for_each_other_process([&](const std::string& pid) { sum.add(pid); });
+  return sum.bytes();
 }
 
 std::uint32_t count_others_in_namespace() {
@@ -73,8 +100,9 @@ std::uint32_t count_others_in_namespace() {
   return count;
 }
 
-tree_use use_of_descendants() {
+tree_use use_of_descendants(std::uint64_t limit) {
   tree_use use;
+  memory_sum sum{limit};
   std::vector<std::string> left{std::to_string(::getpid())};
   for (bool is_self = true; !left.empty(); is_self = false) {
     const auto pid = std::move(left.back());
@@ -89,12 +117,11 @@ tree_use use_of_descendants() {
       }
     });
     if (!is_self) {
-      const auto memory = memory_of(pid);
-      use.memory += memory.own_pages * page_size();
-      use.processes += memory.is_alive ? 1 : 0;
+      use.processes += sum.add(pid) ? 1 : 0;
       use.tasks += tasks;
     }
   }
+  use.memory = sum.bytes();
   return use;
 }
 

@@ -108,6 +108,22 @@ time.sleep(600)
   }
 }
 
+// RLIMIT_DATA does not count it, and what is shared does not show as a process's own.
+BOOST_AUTO_TEST_CASE(memory_that_could_be_shared_is_bounded_too) {
+  const leaves_nothing guard;
+  auto limits = short_limits();
+  limits.memory = limits.data = 200 * MiB;
+  const auto result = run_python(R"(
+import mmap, time
+area = mmap.mmap(-1, 1 << 30)
+for at in range(0, 1 << 30, 4096):
+    area[at] = 1
+time.sleep(600)
+)",
+                                 limits);
+  BOOST_TEST((result.outcome == outcome::out_of_memory), result.reason);
+}
+
 BOOST_AUTO_TEST_CASE(a_memory_error_is_told_with_a_hint_or_as_out_of_memory) {
   auto limits = short_limits();
   limits.memory = limits.data = 200 * MiB;

@@ -29,7 +29,7 @@ constexpr const char* refused[] = {
     "quotactl_fd", "syslog", "acct", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
     "reboot", "swapon", "swapoff", "settimeofday", "clock_settime", "iopl", "ioperm", "open_by_handle_at", "vhangup",
     "userfaultfd", "add_key", "keyctl", "request_key", "nfsservctl", "io_uring_setup", "io_uring_enter",
-    "io_uring_register", "move_pages", "personality", "process_madvise"};
+    "io_uring_register", "move_pages", "process_madvise"};
 
 bool load_docker_profile(bool has_landlock) {
   const auto filter = ::seccomp_init(SCMP_ACT_ALLOW);
