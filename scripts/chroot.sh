@@ -18,7 +18,7 @@ chroot_make() {
   if [ -f /etc/pip.conf ]; then cp /etc/pip.conf "$2/etc/"; fi
 }
 
-# chroot_mount FOLDER: until this shell ends. /sys is bound with all that is mounted below it, as a slave: the host keeps
+# chroot_mount FOLDER: until this shell ends. /sys and /dev are bound with all that is mounted below, as slaves: the host keeps
 # its own. The folder is bound upon itself, for a root that is no mount point cannot be left for a sandbox's.
 chroot_mount() {
   chroot_folder=$1
@@ -29,12 +29,12 @@ chroot_mount() {
   mount -t proc proc "$1/proc"
   mount --rbind /sys "$1/sys"
   mount --make-rslave "$1/sys"
-  mount --bind /dev "$1/dev"
-  mount -t tmpfs tmpfs "$1/dev/shm"
+  mount --rbind /dev "$1/dev"
+  mount --make-rslave "$1/dev"
 }
 chroot_unmount() {
   local each
-  for each in dev/shm dev sys proc .; do umount -R "$chroot_folder/$each" 2>/dev/null || true; done
+  for each in dev sys proc .; do umount -R "$chroot_folder/$each" 2>/dev/null || true; done
 }
 # chroot_run PROGRAM ARGUMENT…: by pivot_root in a mount namespace of its own; who is in a mere chroot may make no user
 # namespaces.
