@@ -30,6 +30,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Where runs have uids of their own and the host's own tree (L2), each folder on the way must let them pass.
+std::string closed_way_to(const sandbox::interpreter& python) {
+  for (const auto& end : {python.executable, python.prefix, python.base_prefix}) {
+    std::error_code failed;
+    for (auto folder = fs::canonical(end, failed).parent_path(); !failed && folder.has_relative_path();
+         folder = folder.parent_path()) {
+      if ((fs::status(folder, failed).permissions() & fs::perms::others_exec) == fs::perms::none) {
+        return "candidates have uids of their own at this sandbox level, and " + folder.string() +
+               " does not let others pass";
+      }
+    }
+  }
+  return {};
+}
+
 python_facts look_at_python(const session& x, const host_view& host, std::string& why) {
   python_facts out;
   const auto python = choose_python(python_candidates(x.values, x.env),
@@ -46,7 +61,7 @@ python_facts look_at_python(const session& x, const host_view& host, std::string
     out.version = found->version;
     out.torch = module_version("torch", prefixes, found->version, listed);
     out.triton = module_version("triton", prefixes, found->version, listed);
-    out.error.clear();
+    out.error = host.sandbox.best == sandbox::level::slot_uid ? closed_way_to(*found) : "";
     if (host.sandbox.best >= sandbox::level::namespaced && host.missing_programs.empty()) {
       why = why_cold(*found, host.sandbox);
     }
