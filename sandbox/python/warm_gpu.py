@@ -104,10 +104,11 @@ def bring_up():
 
 
 def settle():
-    """As a new process has them."""
+    """As a new process has them. Raises if the GPU has failed since `bring_up`: that is not the run's fault."""
     torch = sys.modules.get("torch")
     if torch is None:
         return
+    torch.cuda.synchronize()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     torch.cuda.default_generators[0].seed()
