@@ -43,10 +43,16 @@ bool get(const object& in, T& out) {
     out = static_cast<T>(in.via.f64);
     return true;
   }
-  std::int64_t whole = 0;
-  const bool good = get(in, whole);
-  out = good ? static_cast<T>(whole) : out;
-  return good;
+  // Newer msgpack-cxx (6 and later) writes a float without a fraction as an integer.
+  if (in.type == object_kind::POSITIVE_INTEGER) {
+    out = static_cast<T>(in.via.u64);
+    return true;
+  }
+  if (in.type == object_kind::NEGATIVE_INTEGER) {
+    out = static_cast<T>(in.via.i64);
+    return true;
+  }
+  return false;
 }
 inline bool get(const object& in, std::string& out) {
   if (in.type != object_kind::STR) {

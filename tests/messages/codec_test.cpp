@@ -93,6 +93,16 @@ BOOST_AUTO_TEST_CASE(length_prefixes_are_not_believed) {
   }
 }
 
+/// As newer versions of msgpack-cxx write 1e19 and -2.0.
+BOOST_AUTO_TEST_CASE(a_float_may_come_as_an_integer) {
+  double got = 0;
+  BOOST_TEST(wire::get(wire::object{std::uint64_t{10'000'000'000'000'000'000U}}, got));
+  BOOST_TEST(got == 1e19);
+  BOOST_TEST(wire::get(wire::object{std::int64_t{-2}}, got));
+  BOOST_TEST(got == -2.0);
+  BOOST_TEST(!wire::get(wire::object{true}, got));
+}
+
 BOOST_AUTO_TEST_CASE(wrong_types_and_ranges_are_errors) {
   const auto got = decode<run_progress>(encode(wrong{}));
   BOOST_REQUIRE(!got);
