@@ -47,6 +47,7 @@ public:
     if (start_ != 0 && end_ > start_) {
       text.resize(end_ - start_, '\0');
       text.back() = '\0';
+      // /proc tells it as a number. NOLINTNEXTLINE(performance-no-int-to-ptr)
       std::memcpy(reinterpret_cast<void*>(start_), text.data(), text.size());
     }
   }
