@@ -129,7 +129,14 @@ public:
   bool is_open() const { return runner != nullptr && !python.executable.empty(); }
 
   void start_evaluator(std::uint32_t cpus, std::vector<gpu> gpus = {}, evaluator_timing timing = {}) {
-    evaluator_config config{node_id{"here"}, sink_, runner, python, host_environment, std::move(gpus), cpus};
+    evaluator_config config;
+    config.node = node_id{"here"};
+    config.sink = sink_;
+    config.runner = runner;
+    config.python = python;
+    config.host_environment = host_environment;
+    config.gpus = std::move(gpus);
+    config.cpu_slots = cpus;
     auto launcher = std::make_shared<sandbox_launcher>(runner, python, host_environment);
     evaluator = spawn_evaluator_on(system, std::move(config), std::move(launcher), timing);
   }
