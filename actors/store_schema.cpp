@@ -49,17 +49,19 @@ caf::expected<std::int64_t> pragma(database& db, const std::string& name) {
 }
 
 caf::error check_ours(database& db, const std::string& path) {
-  const auto id = pragma(db, "application_id");
-  const auto version = pragma(db, "user_version");
-  if (!id || !version) {
-    return id ? version.error() : id.error();
+  // In one statement: whoever makes the store just now sets both at once.
+  std::int64_t id = 0;
+  std::int64_t version = 0;
+  if (auto error = db.each("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version",
+                           [&](result_row& row) { row.read(id, version); })) {
+    return error;
   }
-  if (*id != store_application_id && (*id != 0 || *version != 0)) {
+  if (id != store_application_id && (id != 0 || version != 0)) {
     return fail(ec::store_failed,
                 "\"" + path + "\" is a database, but not Regatta's: move it away, or name another state folder");
   }
-  if (*version > store_schema_version) {
-    return fail(ec::store_failed, "\"" + path + "\" has schema " + std::to_string(*version) + ", this program knows " +
+  if (version > store_schema_version) {
+    return fail(ec::store_failed, "\"" + path + "\" has schema " + std::to_string(version) + ", this program knows " +
                                       std::to_string(store_schema_version) + ": a newer Regatta made it");
   }
   return {};
@@ -115,10 +117,17 @@ std::string_view network_file_system_of(const std::string& folder) {
                                                : std::string_view{};
 }
 
-/// FULL: a commit that was acknowledged survives a power cut, not only a crash of ours.
+/// FULL: a commit that was acknowledged survives a power cut, not only a crash of ours. Unlike other statements, a change of
+/// the mode does not wait for whoever opens the same new file just now; a write lock does.
 caf::error set_journal(database& db, bool is_network) {
-  return db.script(is_network ? "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL"
-                              : "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+  constexpr int most_tries = 20;
+  const auto* mode = is_network ? "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL"
+                                : "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+  auto error = db.script(mode);
+  for (int tries = 1; error && tries < most_tries && !db.script("BEGIN IMMEDIATE; COMMIT"); ++tries) {
+    error = db.script(mode);
+  }
+  return error;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Budgets that several processes share.
+// A store, and budgets in it, that several processes share.
+#include "actors/store_schema.hpp"
 #include "tests/actors/store/child_process.hpp"
 #include "tests/actors/store/ledger_bench.hpp"
 #include "tests/actors/store/state_folder.hpp"
@@ -8,7 +9,9 @@
 
 #include <chrono>
 #include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 using namespace regatta;
 using namespace regatta::test;
@@ -36,6 +39,28 @@ std::int64_t cost_told(const child_process& x) {
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(shared_budgets, state_folder)
+
+BOOST_AUTO_TEST_CASE(a_new_store_may_be_opened_by_many_at_once) {
+  constexpr int rounds = 25;
+  constexpr int openers = 6;
+  for (int round = 0; round < rounds; ++round) {
+    const auto folder = state + "/new-" + std::to_string(round);
+    std::vector<std::string> problems(openers);
+    std::vector<std::thread> threads;
+    for (auto& problem : problems) {
+      threads.emplace_back([&folder, &problem] {
+        const auto opened = open_store(folder);
+        problem = opened ? "" : describe(opened.error());
+      });
+    }
+    for (auto& each : threads) {
+      each.join();
+    }
+    for (const auto& problem : problems) {
+      BOOST_TEST(problem == "");
+    }
+  }
+}
 
 BOOST_AUTO_TEST_CASE(field_failures_107_two_processes_never_spend_more_than_the_day_allows_together) {
   auto first = spender(state, "run_a", 1, 2);

@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   auto opened = open_store(argv[1]);
   auto eyes = open_store_read_only(argv[1]);
   if (!opened || !eyes) {
+    std::printf("cannot open: %s\n", describe(!opened ? opened.error() : eyes.error()).c_str());
     return 1;
   }
   spender us{std::make_unique<store_writer>(std::move(opened->db), argv[1], this_process()), std::move(*eyes),
@@ -65,7 +66,8 @@ int main(int argc, char** argv) {
   test::scripted_race race{argv[2], 1};
   race.start();
   std::map<race_id, caf::error> refused;
-  if (us.writer->write(race.events, now_us(), refused)) {
+  if (auto error = us.writer->write(race.events, now_us(), refused)) {
+    std::printf("cannot begin: %s\n", describe(error).c_str());
     return 1;
   }
   // The other one must be there, too, or there is nothing to share.
