@@ -68,11 +68,12 @@ void host_tree::hand_over() const {
 std::optional<init_record::kind> host_tree::look(std::int64_t now) {
   const auto use = use_of_descendants(limits_.memory);
   peak_ = std::max(peak_, use.memory);
-  if (limits_.memory > 0 && use.memory > limits_.memory) {
-    return init_record::kind::memory_exceeded;
-  }
+  // A fork bomb is both; its number says more than its memory.
   if (limits_.pids > 0 && use.tasks > limits_.pids) {
     return init_record::kind::pids_exceeded;
+  }
+  if (limits_.memory > 0 && use.memory > limits_.memory) {
+    return init_record::kind::memory_exceeded;
   }
   if (limits_.disk > 0 && folder_ && now >= next_disk_look_) {
     const bool is_within = fits_in(*folder_, limits_.disk);
