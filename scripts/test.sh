@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing and runs every test that needs no GPU (but one of several minutes, race_judged_large): debug build, unit and integration; floors and other
-# laws; ASan+UBSan of sandbox, codecs and pure rules; TSan of sandbox. All three builds join sources
-# (cmake/RegattaJoinedSources.cmake); `make nightly` builds them one by one, too.
+# Installs what is missing and runs every test that needs no GPU, but race_judged_large, which takes minutes (`make test` has
+# it): debug build, unit and integration; floors and other laws; ASan+UBSan of sandbox, codecs and pure rules; TSan of
+# sandbox. All three builds join sources (cmake/RegattaJoinedSources.cmake); `make nightly` builds them one by one, too.
 set -euo pipefail
 . "$(dirname "$0")/setup.sh"
 
