@@ -100,7 +100,7 @@ void evaluate_many(candidate_launcher& launcher, const regatta::run& what, const
   std::promise<judged_end> first;
   launcher.start(what, where, [&](judged_end end) { first.set_value(std::move(end)); });
   complain(first.get_future().get());
-  std::this_thread::sleep_for(std::chrono::seconds{3});
+  std::this_thread::sleep_for(std::chrono::seconds{3});  // nobody tells when those that wait are up
   std::mutex mutex;
   std::condition_variable ended;
   std::uint32_t running = 0;
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     where.device = &gpus.front();
     seed_kernel_helpers(*runner, gpus.front(), *python, environment);
     for (int i = 0; i < 1'800 && !chosen.helpers.empty() && !has_kernel_helpers(chosen.helpers); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{100});
+      std::this_thread::sleep_for(std::chrono::milliseconds{100});  // a run of its own, which tells nobody of its end
     }
   }
   const auto tests = std::make_shared<sandbox_launcher>(runner, *python, environment);

@@ -30,7 +30,7 @@ extern "C" {
 
 int nvmlInit_v2() {
   if (mode() == "blocked") {
-    std::this_thread::sleep_for(std::chrono::hours{1});
+    std::this_thread::sleep_for(std::chrono::hours{1});  // a driver that hangs, as far as any test can tell
   }
   return mode() == "uninitialised" ? 9 : 0;
 }
